@@ -1,0 +1,279 @@
+"""The vocabulary of the house: every stage speaks in these words, and none of them knows a stage.
+
+Reading order: a compiler's reader turns a log record into a `Report`; `events` folds reports into an
+`Event`; `policy` and `verdict` turn an event into a `Finding` and all of them, with the `Proof` that a
+fallback would have been seen, into one frozen `Verdict`. Positions, names and counts mean the same
+everywhere: line numbers are physical, counted by a line feed, and start at 1; a `stack` is innermost
+first; a count of sites is operator times location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from typing import Any
+
+
+class Kind(str, Enum):
+    """What sort of fallback an event is; an event has exactly one."""
+
+    GRAPH_BREAK = "graph_break"
+    EAGER_FRAME = "eager_frame"
+    RECOMPILE_LIMIT = "recompile_limit"
+    COMPILE_ERROR = "compile_error"
+    OP_FALLBACK = "op_fallback"
+    DEVICE_FALLBACK = "device_fallback"
+    REFERENCE_KERNEL = "reference_kernel"
+    UNTUNED_CONFIG = "untuned_config"
+    SLOWER_KERNEL = "slower_kernel"
+    CUDAGRAPH_SKIP = "cudagraph_skip"
+
+
+class Scope(str, Enum):
+    """How much of the program one event covers."""
+
+    OPERATOR = "operator"  # one operator
+    SITE = "site"  # a graph break: the code around one known place
+    REGION = "region"  # a whole function and all that it calls
+    PROGRAM = "program"  # a whole graph, session or process
+    UNKNOWN = "unknown"  # the message names nothing
+
+
+class State(str, Enum):
+    """What a log says about the absence of one kind of fallback."""
+
+    PROVEN = "proven"  # it would have been printed, and the compile phase ended within the log
+    UNOBSERVABLE = "unobservable"  # this level or this compiler does not show it, or shows only part of it
+    UNPROVEN = "unproven"  # it could have been shown, but the evidence is missing
+
+
+class Outcome(str, Enum):
+    """The one answer, of a process, of a log, or of a whole run."""
+
+    PASS = "pass"
+    WAIVED = "waived"
+    BLOCKED = "blocked"
+    UNPROVEN = "unproven"
+
+
+EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.PASS: 0,
+    Outcome.WAIVED: 0,
+    Outcome.BLOCKED: 1,
+    Outcome.UNPROVEN: 3,
+}
+
+
+class Class(str, Enum):
+    """Where the policy puts an event."""
+
+    HOT = "hot"
+    COLD = "cold"
+    UNLISTED = "unlisted"
+
+
+class Decision(str, Enum):
+    """What the policy says about an event."""
+
+    BLOCKED = "blocked"
+    ALLOWED = "allowed"
+    WARNED = "warned"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the user's code, as far as the log tells it."""
+
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessKey:
+    """Who printed a record: the rank and the process id where the log tells them, else the log alone."""
+
+    log: str
+    rank: int | None = None
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One record of a log, read: a fallback that the compiler reported once.
+
+    `op` is the name that a release engineer would use, `*` where the message names nothing. `position`
+    is where the record stands in its log, in the unit of the source (`sources.Source.lines_at` turns
+    positions into line numbers). `site` tells two sites of one operator apart where no location does.
+    `at_least` says that the compiler prints this message once for many. `hint` says that the record
+    implies the fallback rather than reports it: it joins a real report of the same operator.
+    """
+
+    id: str
+    compiler: str
+    kind: Kind
+    scope: Scope
+    op: str
+    position: int
+    text: str
+    names: tuple[str, ...] = ()
+    stack: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    reason: str | None = None
+    location: Location | None = None
+    layer: str | None = None
+    site: str | None = None
+    pid: int | None = None
+    at_least: bool = False
+    hint: bool = False
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """All reports of one fallback, folded: one for each compiler, kind, operator and location.
+
+    `line` is the first physical line that reports it, `lines` the first 20, `count` all reports,
+    `sites` the distinct sites, `text` the proving line (raw log text: escape it), `files` the user's
+    source files innermost first, `processes` those that printed it.
+    """
+
+    id: str
+    compiler: str
+    kind: Kind
+    scope: Scope
+    op: str
+    names: tuple[str, ...]
+    stack: tuple[str, ...]
+    files: tuple[str, ...]
+    reason: str | None
+    log: str
+    line: int | None
+    lines: tuple[int, ...]
+    count: int
+    sites: int
+    count_is_lower_bound: bool
+    ranks: tuple[int, ...]
+    location: Location | None
+    layer: str | None
+    text: str
+    fingerprint: str
+    help: str
+    processes: tuple[ProcessKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the evidence says about the absence of one kind: the state, why, and what would prove it."""
+
+    state: State
+    why: str
+    line: int | None = None
+    setting: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerProof:
+    """One compiler in one process. `required` are the kinds that decide; the rest is reported."""
+
+    name: str
+    version: str | None
+    proof: Mapping[Kind, Proof]
+    required: frozenset[Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessVerdict:
+    """One process of the run and what its compilers prove."""
+
+    log: str
+    rank: int | None
+    pid: int | None
+    outcome: Outcome
+    compilers: tuple[CompilerProof, ...]
+    why: str | None = None  # for a process in which no compiler was seen
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSource:
+    """The policy entry that decided: its own keys and where it stands (`policies/x.yaml:4`)."""
+
+    entry: Mapping[str, Any]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An event under a policy."""
+
+    event: Event
+    event_class: Class
+    decision: Decision
+    rule: RuleSource | None = None
+    why: str | None = None  # one sentence where the rule alone does not explain the decision
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """One input of the run. `problem` says why it was not read to the end, or not judged."""
+
+    path: str
+    bytes: int | None
+    lines: int | None = None
+    sha256: str | None = None
+    recognised: bool = False
+    sealed: bool = False
+    outcome: Outcome | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySummary:
+    """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
+
+    name: str
+    path: str | None
+    sha256: str | None
+    hot: tuple[RuleSource, ...] = ()  # each hot entry, for the reports that show what was checked
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverSummary:
+    """A waiver that was given: whether it applied, and to what."""
+
+    path: str
+    release: str
+    who: str
+    why: str
+    expires: date
+    applied: bool
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The one answer of a run, frozen: what every report is made of.
+
+    `outcome` is None where no verdict was reached (exit code 2). `notes` are for the reader and decide
+    nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
+    inputs that could not be read.
+    """
+
+    outcome: Outcome | None
+    exit_code: int
+    today: date
+    policy: PolicySummary
+    logs: tuple[LogReport, ...]
+    processes: tuple[ProcessVerdict, ...]
+    findings: tuple[Finding, ...]
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    waiver: WaiverSummary | None = None
+    tool_version: str = field(default="")
+
+    def decided(self, decision: Decision) -> tuple[Finding, ...]:
+        """The findings with this decision, in the order of the report."""
+        return tuple(f for f in self.findings if f.decision is decision)
