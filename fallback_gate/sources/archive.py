@@ -1,0 +1,99 @@
+"""Room 1: members of a zip archive, such as the logs of a CI run. A member is read in place, never extracted.
+
+The standard library reads the directory; a member's bytes are read here, so that they are bounded like
+any other packed stream, and an archive of thousands is not parsed anew for each. Source: PKWARE's
+APPNOTE.TXT 6.3, sections 4.3.7 (local header), 4.4.4 (flags) and 4.4.5 (methods).
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources.compression import DEFLATE, LIMIT, unpack
+from fallback_gate.sources.reader import Buffer, Chunks, FileReader, Reader
+
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+
+_LOCAL = struct.Struct("<4s22xHH")  # signature; lengths of name and of extra field
+_ENCRYPTED = 0x1 | 0x40
+_READ = 256 << 10
+
+
+def members(path: Path) -> list[zipfile.ZipInfo]:
+    """The files in the archive, hidden ones left out, in its own order.
+
+    Raises `Unreadable` where the directory is cut or corrupt, or members share bytes (a bomb).
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+        size = path.stat().st_size
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct.error) as error:
+        raise Unreadable(f"zip archive is cut off or corrupt: {error}") from error
+    if sum(info.compress_size for info in infos) > size:
+        raise Unreadable("zip archive is corrupt: its members hold more bytes than the archive")
+    return [info for info in infos if not info.is_dir() and not _hidden(info.filename)]
+
+
+def problem(info: zipfile.ZipInfo) -> str | None:
+    """Why a member can't be read, or None."""
+    if info.flag_bits & _ENCRYPTED:
+        return "encrypted member of a zip archive: unpack it first"
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return f"member of a zip archive in compression method {info.compress_type}: unpack it first"
+    return None
+
+
+def open_member(file: FileIO, info: zipfile.ZipInfo, limit: int = LIMIT) -> Reader:
+    """A reader of one member's bytes, unpacked; at the end they are checked against their CRC-32."""
+    return Chunks(_checked(file, info, limit))
+
+
+def _checked(file: FileIO, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
+    start = info.header_offset
+    try:
+        file.seek(start)
+        signature, name, extra = _LOCAL.unpack(file.read(_LOCAL.size))
+        file.seek(start + _LOCAL.size + name + extra)
+    except (OSError, ValueError, struct.error) as error:
+        raise Unreadable(f"zip archive is corrupt at byte {start:,}: {error}") from error
+    if signature != MAGIC[0]:
+        raise Unreadable(f"zip archive is corrupt at byte {start:,}: no member starts there")
+    packed = _Slice(FileReader(file), info.compress_size)
+    stored = info.compress_type == zipfile.ZIP_STORED
+    given, checksum = 0, 0
+    for text in _plain(packed) if stored else unpack(packed, DEFLATE, limit):
+        given += len(text)
+        checksum = zlib.crc32(text, checksum)
+        yield text
+    if (given, checksum) != (info.file_size, info.CRC):
+        raise Unreadable(f"zip archive is corrupt: checksum or size is wrong after {given:,} bytes of text")
+
+
+class _Slice:
+    """The next `size` bytes of a reader."""
+
+    def __init__(self, reader: Reader, size: int) -> None:
+        self._reader = reader
+        self._left = size
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        count = self._reader.readinto(memoryview(buffer)[: self._left]) if self._left else 0
+        self._left -= count
+        return count
+
+
+def _plain(reader: Reader) -> Iterator[bytes]:
+    buffer = bytearray(_READ)
+    while count := reader.readinto(buffer):
+        yield bytes(buffer[:count])
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") and part.strip(".") or part == "__MACOSX" for part in name.split("/"))

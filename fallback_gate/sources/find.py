@@ -1,0 +1,195 @@
+"""Room 1: from what the user typed to sources: files, patterns, folders, archives, `-`.
+
+Patterns are expanded here too, since a shell on Windows, a quoted argument and a policy's `logs` do not.
+Nothing is passed over in silence: what is missing, unreadable or empty comes back as one line each.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path, PurePath
+
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources import archive
+from fallback_gate.sources.source import Source
+
+_PATTERN = frozenset("*?[")
+
+
+def expand(
+    arguments: Sequence[str], cwd: Path, *, stdin_name: str = "<stdin>"
+) -> tuple[list[Source], list[str]]:
+    """The sources that the arguments mean, each once, in their order, and what was wrong, a line each.
+
+    An argument is a file, a folder (read in full, sorted, without hidden entries, other than regular files
+    and folders behind a symbolic link), a pattern with `*`, `?`, `[...]` or `**`, or `-` for standard
+    input. A zip archive stands for its members.
+    """
+    search = _Search(cwd)
+    for argument in arguments:
+        search.add(argument, stdin_name)
+    return list(search.found.values()), search.errors
+
+
+class _Search:
+    """One expansion: what was found so far, by its real place, and what was wrong."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+        self.found: dict[str, Source] = {}
+        self.errors: list[str] = []
+
+    def add(self, argument: str, stdin_name: str) -> None:
+        if argument == "-":
+            if sys.stdin is None:
+                self.errors.append("-: standard input is closed")
+            else:
+                self._keep("-", Source(shown(stdin_name), named=True, once=True))
+        elif not argument:
+            self.errors.append("an empty argument names no log (is a variable unset?)")
+        elif os.path.lexists(self.cwd / argument):
+            self._path(Path(argument), named=True)
+        elif _PATTERN.isdisjoint(argument):
+            self.errors.append(f"{shown(argument)}: no such file or folder")
+        else:
+            self._pattern(argument)
+
+    def _pattern(self, argument: str) -> None:
+        before = len(self.errors)
+        places = list(self._matches(Path(), PurePath(argument).parts))
+        files = [file for place in places for file in self._files(place)]
+        for file in files:
+            self._file(file, named=False)
+        if not files and len(self.errors) == before:
+            self.errors.append(f"{shown(argument)}: the pattern matches no file")
+
+    def _path(self, path: Path, *, named: bool) -> None:
+        if not os.path.isdir(self.cwd / path):
+            self._file(path, named=named)
+            return
+        before = len(self.errors)
+        files = self._files(path)
+        for file in files:
+            self._file(file, named=False)
+        if not files and len(self.errors) == before:
+            self.errors.append(f"{shown(path)}: the folder holds no file")
+
+    def _file(self, path: Path, *, named: bool) -> None:
+        """Keep one file, or the members of one archive; a file that can't be opened is an error."""
+        place = self.cwd / path
+        key = os.path.realpath(place)
+        try:
+            status = place.stat()
+            if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
+                self._keep(key, Source(shown(path), named, file=place, once=True))
+                return
+            with open(place, "rb", buffering=0) as file:
+                head = file.read(4)
+        except (OSError, ValueError) as error:
+            self.errors.append(f"{shown(path)}: can't be read: {getattr(error, 'strerror', None) or error}")
+            return
+        if head.startswith(archive.MAGIC) and (named or path.suffix.lower() == ".zip"):
+            self._archive(path, key, named=named, size=status.st_size)
+        else:
+            self._keep(key, Source(shown(path), named, status.st_size, place))
+
+    def _archive(self, path: Path, key: str, *, named: bool, size: int) -> None:
+        place = self.cwd / path
+        try:
+            members = archive.members(place)
+        except Unreadable as error:
+            self._keep(key, Source(shown(path), named, size, place, problem=str(error)))
+            return
+        if not members:
+            self.errors.append(f"{shown(path)}: the archive holds no file")
+        names: dict[str, int] = {}
+        for member in members:
+            copies = names[member.filename] = names.get(member.filename, 0) + 1
+            name = member.filename + (f" ({copies})" if copies > 1 else "")
+            self._keep(
+                f"{key}!/{name}",
+                Source(
+                    shown(f"{path}!/{name}"),
+                    named and len(members) == 1,
+                    member.file_size,
+                    place,
+                    member,
+                    problem=archive.problem(member),
+                ),
+            )
+
+    def _keep(self, key: str, source: Source) -> None:
+        known = self.found.get(key)
+        if known is None or (source.named and not known.named):
+            self.found[key] = source
+
+    def _files(self, path: Path) -> list[Path]:
+        """The file at this path unless it is a device or pipe, or all below this folder, sorted."""
+        if not os.path.isdir(self.cwd / path):
+            return [path] if _is_file(self.cwd / path) else []
+        files: list[Path] = []
+        folders = [path]
+        while folders:
+            for child, entry in self._entries(folders.pop()):
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(child)
+                elif _is_file(entry):
+                    files.append(child)
+        return sorted(files)
+
+    def _matches(self, folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+        """The files and folders below a folder that match the parts of a pattern."""
+        if not parts:
+            yield folder
+            return
+        part, rest = parts[0], parts[1:]
+        if part == "**":
+            while rest[:1] == ("**",):
+                rest = rest[1:]
+            yield from self._matches(folder, rest)
+            # The folder itself, as the end of a pattern, is read in full.
+            for child, entry in self._entries(folder) if rest else ():
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                    yield from self._matches(child, ("**", *rest))
+        elif _PATTERN.isdisjoint(part):
+            if os.path.lexists(self.cwd / folder / part):
+                yield from self._matches(folder / part, rest)
+        else:
+            for child, entry in self._entries(folder):
+                hidden = entry.name.startswith(".") and not part.startswith(".")
+                if fnmatch(entry.name, part) and not hidden and (not rest or entry.is_dir()):
+                    yield from self._matches(child, rest)
+
+    def _entries(self, folder: Path) -> list[tuple[Path, os.DirEntry[str]]]:
+        """What a folder holds, sorted by name."""
+        try:
+            with os.scandir(self.cwd / folder) as entries:
+                return [(folder / entry.name, entry) for entry in sorted(entries, key=lambda e: e.name)]
+        except NotADirectoryError:
+            return []
+        except OSError as error:
+            self.errors.append(f"{shown(folder)}: the folder can't be read: {error.strerror or error}")
+            return []
+
+
+def _is_file(place: Path | os.DirEntry[str]) -> bool:
+    """A regular file, or one that only opening can tell about: its error is worth a line."""
+    try:
+        return stat.S_ISREG(place.stat().st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def shown(name: str | Path) -> str:
+    """A name that is safe to print on one line: what is unprintable is escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(name)
+    )

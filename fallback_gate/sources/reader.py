@@ -1,0 +1,122 @@
+"""Room 1: readers, the one shape in which bytes move through this room.
+
+A reader fills the caller's buffer and says how many bytes it wrote; 0 is the end. `FileReader` takes them
+from the operating system, `Chunks` from a generator that unpacks or transcodes, and `Ahead` lets us look
+at the first bytes of either before anyone reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from fallback_gate.errors import Unreadable
+
+Buffer = bytearray | memoryview
+
+
+class Reader(Protocol):
+    """Anything that fills a buffer; raises `Unreadable` where the bytes end before their time."""
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Write up to `len(buffer)` bytes into the buffer; the number written, 0 at the end."""
+
+
+class RawFile(Protocol):
+    """A binary file object; None from `readinto` means that a non-blocking file has nothing yet."""
+
+    def readinto(self, buffer: Buffer, /) -> int | None:
+        """As `io.RawIOBase.readinto`."""
+
+
+class FileReader:
+    """Bytes from the operating system. `expected` is the size in bytes when the file was opened."""
+
+    def __init__(self, file: RawFile, expected: int = 0) -> None:
+        self._file = file
+        self._expected = expected
+        self._taken = 0
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Read once; an error of the operating system, or a file that shrank, is `Unreadable`."""
+        try:
+            count = self._file.readinto(buffer)
+        except OSError as error:
+            raise Unreadable(f"reading failed at byte {self._taken:,}: {error.strerror or error}") from error
+        if count is None:
+            raise Unreadable(f"input is non-blocking and had nothing to read at byte {self._taken:,}")
+        self._taken += count
+        if not count and self._taken < self._expected:
+            raise Unreadable(
+                f"shrank while it was read: {self._taken:,} of {self._expected:,} bytes were left"
+            )
+        return count
+
+
+class Chunks:
+    """Bytes from an iterator of chunks, none of which needs to fit the caller's buffer."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Copy what is left of the current chunk, or of the next one that is not empty."""
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        count = min(len(self._rest), len(buffer))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+
+class Ahead:
+    """A reader whose first bytes can be looked at before they are read. `taken` counts what it took."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._head = b""
+        self._failure: Unreadable | None = None
+        self._ended = False
+        self.taken = 0
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes: `size` of them, or fewer where the end, or trouble, comes first.
+
+        Trouble is kept for the reader who gets there, after what came before it.
+        """
+        head = bytearray(self._head)
+        room = bytearray(size)
+        while len(head) < size and self._failure is None and not self._ended:
+            try:
+                count = self._reader.readinto(memoryview(room)[: size - len(head)])
+            except Unreadable as failure:
+                self._failure = failure
+                break
+            self._ended = not count
+            head += room[:count]
+            self.taken += count
+        self._head = bytes(head)
+        return self._head
+
+    def skip(self, size: int) -> None:
+        """Drop bytes that were peeked at."""
+        self._head = self._head[size:]
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """First what was peeked at, then straight from the reader behind."""
+        if self._head:
+            count = min(len(self._head), len(buffer))
+            buffer[:count] = self._head[:count]
+            self._head = self._head[count:]
+            return count
+        if self._failure is not None:
+            raise self._failure
+        if self._ended:
+            return 0
+        count = self._reader.readinto(buffer)
+        self.taken += count
+        return count

@@ -1,0 +1,113 @@
+"""Room 1: a source, one log that the gate was given: its name, and how to read it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources import archive, compression
+from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
+from fallback_gate.sources.stream import Stream, is_plain
+
+_READ = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One log.
+
+    `path` is its name for people, with unprintable characters escaped; a member of an archive is
+    `run.zip!/3_build.txt`. `named`: the user named it, rather than a folder or a pattern that holds it.
+    `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
+    `file` is where it stands (None: standard input), `member` which part of that archive it is, `once`
+    says that its bytes are gone when read, `problem` why it can't be read at all.
+    """
+
+    path: str
+    named: bool
+    size: int | None = None
+    file: Path | None = None
+    member: zipfile.ZipInfo | None = None
+    once: bool = False
+    problem: str | None = None
+
+    def open(self, *, limit: int = compression.LIMIT) -> Stream:
+        """Its text from the start; `limit` bounds what compressed data may hold, in bytes.
+
+        Opening never fails: `Stream.readinto` raises what went wrong.
+        """
+        return Stream(lambda: self._stored(limit), limit)
+
+    @property
+    def rereadable(self) -> bool:
+        """The file on disk is the text, byte by byte, so that `lines_at` can count lines later."""
+        if self.once or self.member or self.problem:
+            return False
+        try:
+            with self._stored() as stored:
+                return is_plain(Ahead(stored))
+        except Unreadable:
+            return False
+
+    def sha256(self) -> str | None:
+        """The SHA-256 of the file on disk, or of the member once out of its archive, in hexadecimal.
+
+        None where the bytes can be read only once. Raises `Unreadable`.
+        """
+        if self.once:
+            return None
+        digest, buffer = hashlib.sha256(), bytearray(_READ)
+        with self._stored() as stored:
+            while count := stored.readinto(buffer):
+                digest.update(memoryview(buffer)[:count])
+        return digest.hexdigest()
+
+    def lines_at(self, positions: Iterable[int]) -> dict[int, int]:
+        """The 1-based physical line of each byte offset, counted by line feeds; for `rereadable` sources.
+
+        Reads no further than the last position. Raises `Unreadable`.
+        """
+        lines: dict[int, int] = {}
+        start, end, line = 0, 0, 1  # of the bytes in the buffer, and the line up to which they are counted
+        done = 0
+        buffer = bytearray(_READ)
+        with self._stored() as stored:
+            for position in sorted(set(positions)):
+                while position > end:
+                    line += buffer.count(b"\n", done, end - start)
+                    start, done = end, 0
+                    count = stored.readinto(buffer)
+                    if not count:
+                        break
+                    end += count
+                upto = min(position, end) - start
+                line += buffer.count(b"\n", done, upto)
+                done = upto
+                lines[position] = line
+        return lines
+
+    @contextmanager
+    def _stored(self, limit: int = compression.LIMIT) -> Iterator[Reader]:
+        """A reader of its bytes as they stand on disk, or in the archive once unpacked from it."""
+        if self.problem:
+            raise Unreadable(self.problem)
+        if self.file is None:
+            yield FileReader(cast(RawFile, sys.stdin.buffer))
+            return
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(open(self.file, "rb", buffering=0))
+            except (OSError, ValueError) as error:
+                raise Unreadable(f"can't be opened: {getattr(error, 'strerror', None) or error}") from error
+            if self.member:
+                yield archive.open_member(file, self.member, limit)
+            else:
+                yield FileReader(file, 0 if self.once else os.fstat(file.fileno()).st_size)

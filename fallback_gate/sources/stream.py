@@ -1,0 +1,82 @@
+"""Room 1: a stream, the way out of this room: UTF-8 text in the caller's buffer, whatever stood on disk.
+
+The way in is a reader of the bytes as they stand; each layer (unpacking, transcoding) is put on only
+where the first bytes call for it, so that a plain file has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources import archive, binary, compression, encoding
+from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
+
+
+class Stream:
+    """The text of a source, read once from its start. Use it as a context manager, and from one thread."""
+
+    def __init__(self, opener: Callable[[], AbstractContextManager[Reader]], limit: int) -> None:
+        self._opener = opener
+        self._limit = limit
+        self._stack = ExitStack()
+        self._stored: Ahead | None = None
+        self._text: Reader | None = None
+        self._failure: Unreadable | None = None
+
+    @property
+    def consumed(self) -> int:
+        """Bytes taken so far, in the unit of `Source.size`: what a progress bar shows."""
+        return self._stored.taken if self._stored else 0
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Write up to `len(buffer)` bytes of text into the buffer; the number written, 0 at the end.
+
+        Raises `Unreadable`, here and nowhere else, where the text ends before its time; what was written
+        before stands, and reading on raises it again.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            if self._text is None:
+                self._stored = Ahead(self._stack.enter_context(self._opener()))
+                self._text = _text(self._stored, self._limit)
+            return self._text.readinto(buffer)
+        except Unreadable as failure:
+            self._failure = failure
+            raise
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+def is_plain(stored: Ahead) -> bool:
+    """The text stands in these bytes as it is: a position in the text is one in the file."""
+    head = stored.peek(binary.HEAD)
+    return compression.detect(head) is None and encoding.detect(head) == encoding.Encoding()
+
+
+def _text(stored: Ahead, limit: int) -> Reader:
+    """The reader that turns the bytes of a source into text."""
+    text = stored
+    form = compression.detect(stored.peek(binary.HEAD))
+    if form:
+        text = Ahead(Chunks(compression.unpack(stored, form, limit)))
+        if compression.detect(text.peek(binary.HEAD)):
+            raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+    head = text.peek(binary.HEAD)
+    if head.startswith(archive.MAGIC):
+        raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
+    written = encoding.detect(head)
+    text.skip(written.mark)
+    if written.codec:
+        text = Ahead(Chunks(encoding.transcode(text, written.codec)))
+    binary.refuse(text.peek(binary.HEAD))
+    return text
