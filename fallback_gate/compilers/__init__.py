@@ -1,0 +1,22 @@
+"""Room 3: what the lines mean. One module for each compiler or runtime, and each is its own manual page.
+
+A reader declares rules (what reports a fallback), markers (what says something about the evidence) and how
+to weigh the evidence of one process. This registry is the only list of them: a new compiler is one module
+and one line here. A user's own rules come from the policy as data and take the same road.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fallback_gate.compilers import generic, torch_compile, torch_device
+from fallback_gate.compilers.rule import Reader
+
+READERS: Mapping[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        torch_compile.READER,
+        torch_device.READER,
+        generic.READER,
+    )
+}

@@ -1,0 +1,141 @@
+"""Room 3: every active rule and marker by its anchors, and the reading of one log with them.
+
+What a log says is kept by process: the reports go to whoever folds them, the sightings and the kinds that
+were reported become the `Evidence` of each compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from fallback_gate.compilers.generic import by_markers
+from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.model import Kind, ProcessKey, Report
+from fallback_gate.scan.anchors import expression
+from fallback_gate.scan.window import Extent, Hit, Scan
+
+
+class Book:
+    """The rules of all readers, and of the user, ready for the scan.
+
+    `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
+    takes its proof from the user's markers.
+    """
+
+    def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:
+        self.readers = dict(readers)
+        self.own_markers: dict[str, dict[str, Marker]] = {}
+        self._by_anchor: dict[bytes, list[Rule | Marker]] = {}
+        for reader in readers.values():
+            for known in (*reader.rules, *reader.markers):
+                self._enter(known)
+        for rule in own:
+            self._enter(rule)
+            if isinstance(rule, Marker):
+                self.own_markers.setdefault(rule.compiler, {})[rule.id] = rule
+            if rule.compiler not in self.readers:
+                self.readers[rule.compiler] = _reader_of(rule.compiler)
+            if isinstance(rule, Rule) and rule.compiler not in readers:
+                known_reader = self.readers[rule.compiler]
+                self.readers[rule.compiler] = replace(known_reader, required=known_reader.required | {rule.kind})
+        self.expressions = list(self._by_anchor)
+        self._entries = list(self._by_anchor.values())
+
+    def _enter(self, rule: Rule | Marker) -> None:
+        for anchor in rule.anchor:
+            self._by_anchor.setdefault(expression(anchor, rule.after), []).append(rule)
+
+    def of(self, hit: Hit) -> Iterable[Rule | Marker]:
+        """The rules and markers of which an anchor stands in the line, each once."""
+        if len(hit.anchors) == 1:
+            (only,) = hit.anchors
+            return self._entries[only]
+        return {id(rule): rule for anchor in sorted(hit.anchors) for rule in self._entries[anchor]}.values()
+
+
+def _reader_of(compiler: str) -> Reader:
+    """The reader of a compiler that only the user's rules know."""
+    required = frozenset({Kind.OP_FALLBACK})
+    return Reader(
+        name=compiler,
+        rules=(),
+        markers=(),
+        required=required,
+        prove=lambda evidence: by_markers(evidence, required | evidence.reported),
+    )
+
+
+@dataclass(slots=True)
+class LogEvidence:
+    """What one log says: the evidence by process and compiler, and how much of it was read."""
+
+    processes: dict[ProcessKey, dict[str, Evidence]] = field(default_factory=dict)
+    extent: Extent = field(default_factory=Extent)
+
+    def of(self, process: ProcessKey, compiler: str) -> Evidence:
+        """The evidence of one compiler in one process, made when first asked for."""
+        return self.processes.setdefault(process, {}).setdefault(compiler, Evidence())
+
+
+def read_log(
+    name: str, scan: Scan, book: Book, tell: Callable[[Report, ProcessKey], None], budget: Budget | None = None
+) -> LogEvidence:
+    """Read one log: `tell` gets each report and who printed it."""
+    said = LogEvidence(extent=scan.extent)
+    budget = budget or Budget()
+    try:
+        for hit in scan:
+            record = hit.record
+            for rule in book.of(hit):
+                if isinstance(rule, Rule):
+                    for report in read_rule(rule, record, budget):
+                        process = ProcessKey(name, record.rank, report.pid)
+                        evidence = said.of(process, report.compiler)
+                        evidence.reported.add(report.kind)
+                        evidence.rules[report.id] = evidence.rules.get(report.id, 0) + 1
+                        tell(report, process)
+                else:
+                    for sighting in read_marker(rule, record, budget):
+                        process = ProcessKey(name, record.rank, sighting.pid)
+                        said.of(process, rule.compiler).add(sighting)
+    except OutOfTime as problem:
+        scan.extent.problem = str(problem)
+    _settle(said, book)
+    return said
+
+
+def _settle(said: LogEvidence, book: Book) -> None:
+    """Give the user's markers to each process, and a log's trouble to all of its processes."""
+    for compilers in said.processes.values():
+        for compiler, evidence in compilers.items():
+            evidence.markers = book.own_markers.get(compiler, {})
+            if said.extent.problem:
+                evidence.trouble.append(said.extent.problem)
+
+
+def aliases(processes: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKey, ProcessKey]:
+    """Lines without a process id belong to the one process of their rank, where there is just one."""
+    found = {}
+    for unnamed in processes:
+        if unnamed.pid is not None:
+            continue
+        named = [p for p in processes if p.pid is not None and p.rank == unnamed.rank and p.log == unnamed.log]
+        if len(named) == 1:
+            found[unnamed] = named[0]
+    return found
+
+
+def merge(into: Evidence, other: Evidence) -> None:
+    """Pool what is said about one process."""
+    for marker, facts in other.facts.items():
+        mine = into.facts.setdefault(marker, {})
+        for fact, position in facts.items():
+            mine.setdefault(fact, position)
+        into.counts[marker] = into.counts.get(marker, 0) + other.counts.get(marker, 0)
+    into.reported |= other.reported
+    for rule, count in other.rules.items():
+        into.rules[rule] = into.rules.get(rule, 0) + count
+    into.trouble += other.trouble
+    into.markers = into.markers or other.markers

@@ -1,0 +1,141 @@
+"""Room 3: the shape of what a compiler prints, declared once and read by everyone.
+
+A `Rule` recognises a fallback; a `Marker` recognises a line that says something about the evidence
+(the compiler ran, this level was on, the compile phase ended). Both are found by a literal `anchor`
+in one pass over the raw bytes; only then their `pattern` runs, on the one line that was hit, with its
+envelope (timestamps, rank prefixes, colours) taken off. Both carry lines that they must and must not
+match: those run as tests, and for a user's own rules at load.
+
+An anchor holds no character that an envelope changes: no quote, backslash, tab or non-ASCII character,
+no run of blanks. A pattern never names a source line of the compiler, since these move with each release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import regex
+
+from fallback_gate.model import Kind, Proof, Report, Scope
+from fallback_gate.scan.record import Record
+
+USER_PATTERN_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One message that reports a fallback.
+
+    `anchor`: literals of which one stands in each line of the message that opens it. `pattern`: a regular
+    expression searched on that line; its named groups `op`, `reason`, `file`, `line`, `function` and
+    `layer` fill the report. `read` takes over where the message has more lines or more than one event.
+    `after`: a literal that must stand before the anchor on the same line. `at_least`: the compiler prints it once for many. `limit`: seconds of CPU time per line, for patterns
+    that we do not trust.
+    """
+
+    id: str
+    compiler: str
+    anchor: tuple[str, ...]
+    pattern: str
+    kind: Kind
+    scope: Scope
+    meaning: str
+    help: str
+    seen_in: str
+    matches: tuple[str, ...]
+    ignores: tuple[str, ...] = ()
+    at_least: bool = False
+    after: str = ""
+    limit: float | None = None
+    read: Callable[[Rule, Record, regex.Match[str]], Iterable[Report]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One reading of a marker: facts that `Reader.prove` weighs, told by the process that printed it."""
+
+    marker: str
+    position: int
+    facts: tuple[str, ...] = ()
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One message that says something about the evidence.
+
+    `shows` is the sentence that the docs print. `read` turns a record into facts; without it the named
+    groups of the pattern are the facts, in their order. A user's marker states what it `proves` and
+    whether it `ends` the compile phase.
+    """
+
+    id: str
+    compiler: str
+    anchor: tuple[str, ...]
+    pattern: str
+    shows: str
+    seen_in: str
+    matches: tuple[str, ...]
+    ignores: tuple[str, ...] = ()
+    proves: frozenset[Kind] = frozenset()
+    ends: bool = False
+    after: str = ""
+    limit: float | None = None
+    read: Callable[[Marker, Record, regex.Match[str]], Iterable[Sighting]] | None = None
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that one process said about one compiler: its sightings by marker, and the kinds it reported.
+
+    Bounded: of each marker the distinct facts are kept with the position of the first, and their count.
+    """
+
+    facts: dict[str, dict[tuple[str, ...], int]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    reported: set[Kind] = field(default_factory=set)
+    rules: dict[str, int] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)  # why this log as a whole can't be trusted
+    markers: dict[str, Marker] = field(default_factory=dict)  # the user's own, by id
+
+    def add(self, sighting: Sighting) -> None:
+        """Keep a sighting."""
+        seen = self.facts.setdefault(sighting.marker, {})
+        if sighting.facts in seen or len(seen) < 100_000:
+            seen.setdefault(sighting.facts, sighting.position)
+        self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
+
+    def first(self, marker: str) -> int | None:
+        """Where the marker was first seen, or None."""
+        seen = self.facts.get(marker)
+        return min(seen.values()) if seen else None
+
+    def of(self, marker: str) -> set[tuple[str, ...]]:
+        """The distinct facts that the marker told."""
+        return set(self.facts.get(marker, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """All that the gate knows of one compiler or runtime; its module's docstring is the manual page.
+
+    `required`: the kinds that must be proven by default. `prove` weighs the evidence of one process; a
+    kind that it leaves out is one that no log of this compiler can show: reported, and never decides.
+    Positions in the proofs' `line` are turned into line numbers by the gate.
+    """
+
+    name: str
+    rules: tuple[Rule, ...]
+    markers: tuple[Marker, ...]
+    required: frozenset[Kind]
+    prove: Callable[[Evidence], Mapping[Kind, Proof]]
+    version: Callable[[Evidence], str | None] = lambda evidence: None
+    inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof
+
+
+@lru_cache(maxsize=None)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """The pattern, compiled when it is first hit."""
+    return regex.compile(pattern)

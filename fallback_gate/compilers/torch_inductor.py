@@ -1,0 +1,253 @@
+"""Room 3: Inductor's messages, read: fallback kernels in each artifact that shows them, and CUDA graphs.
+
+The rules that call these functions, with the lines that they match, stand in `torch_compile`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import regex
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch_dynamo import base, messages
+from fallback_gate.compilers.torch_log import LogRecord, is_library, parse, user_stack
+from fallback_gate.events.names import operator, plain
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.scan.record import Record
+
+_PLUMBING = ("inductor.", "_c10d_functional.", "c10d.", "_inductor_test.")  # namespaces that are no compute
+
+
+def named(report: Report, name: str) -> Report:
+    """The report, for the operator that a message names in whatever spelling."""
+    said = plain(name)
+    op = operator(name)
+    names = [op, said]
+    functional = re.sub(r"_$", "", op)
+    if functional != op and "::" in op:
+        names.append(functional)  # generated code calls the in-place form of the user's operator
+    return replace(report, op=op, names=tuple(dict.fromkeys(names)))
+
+
+def is_compute(name: str) -> bool:
+    """Whether an operator computes something: allocation and collectives are calls by design."""
+    return not plain(name).startswith(_PLUMBING)
+
+
+def hinted(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """`Using FallbackKernel: NAME`: once for each graph and operator, whatever the number of calls."""
+    log = parse(record.text)
+    if not log or log.artifact not in (None, "perf_hints"):
+        return
+    name = match["op"]
+    if name == "None":
+        yield replace(base(rule, record, log, "*", Scope.UNKNOWN), reason="PyTorch 2.4 does not name the operator")
+    elif is_compute(name):
+        yield replace(named(base(rule, record, log, name), name), reason="Inductor has no code for it: FallbackKernel")
+
+
+def implicit(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """`Creating implicit fallback for:`; the operator is the target on the next line."""
+    log = parse(record.text)
+    if not log:
+        return
+    for message in messages(record, log, 3):
+        if found := re.match(r"\s*target: (?P<op>\S+)", message):
+            name = found["op"]
+            yield replace(named(base(rule, record, log, name), name), reason="no lowering: implicit fallback")
+            return
+    yield replace(base(rule, record, log, "*", Scope.UNKNOWN), reason="no lowering: implicit fallback")
+
+
+def scheduled(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """A fallback kernel in the scheduler's dump; its name is on one of the next lines."""
+    log = parse(record.text)
+    if not log or log.artifact is not None:
+        return
+    name = None
+    for message in messages(record, log, 200, stop="scheduling "):
+        found = _PYTHON_KERNEL.match(message) or _OP_OVERLOAD.match(message)
+        if found and found["op"] != "None":
+            name = found["op"]
+            break
+        if message.startswith(")"):
+            break
+    report = replace(base(rule, record, log, "*", Scope.UNKNOWN), reason=f"scheduled as {match['node']}")
+    if name is None:
+        yield report
+    elif is_compute(name):
+        yield named(replace(report, scope=Scope.OPERATOR), name)
+
+
+_PYTHON_KERNEL = re.compile(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
+_OP_OVERLOAD = re.compile(r"\s*op_overload=(?P<op>[\w.:]+),")
+
+
+def fused(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """A node of the post-fusion dump whose kernel is an operator, not generated code."""
+    log = parse(record.text)
+    if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
+        yield replace(named(base(rule, record, log, match["op"]), match["op"]), reason="the node's kernel is an ATen call")
+
+
+def called(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """A call of an operator in the generated wrapper: each call is one site."""
+    log = parse(record.text)
+    if not log or log.artifact != "output_code":
+        return
+    found = _CALL.match(log.message)
+    if found and is_compute(found["op"]):
+        yield replace(
+            named(base(rule, record, log, found["op"]), found["op"]),
+            site=f"{log.frame} {log.message.strip()[:200]}",
+            reason="the generated wrapper calls it: no kernel was generated",
+        )
+
+
+_CALL = re.compile(
+    r"\s+(?:(?:return\s+)?[\w\s,()\[\]]*?= *)?"
+    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
+)
+
+
+def proxied(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """AOTInductor's call of an operator that has no C shim."""
+    log = parse(record.text)
+    if log:
+        reason = "no C shim: called through the proxy executor"
+        yield replace(named(base(rule, record, log, match["op"]), match["op"]), reason=reason)
+
+
+def batching(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """vmap without a batching rule: the Python warning stands at the user's line the first time."""
+    if parse(record.text):
+        return
+    file = match["file"]
+    where = Location(file, int(match["line"])) if file and not is_library(file) else None
+    report = named(base(rule, record, None, match["op"]), match["op"])
+    yield replace(
+        report,
+        location=where,
+        files=(file,) if where else (),
+        reason="no batching rule: vmap runs the operator in a loop over the batch",
+    )
+
+
+def skipped_cudagraph(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them."""
+    log = parse(record.text)
+    if not log:
+        return
+    reason = match["reason"].strip().rstrip(".")
+    reason = re.sub(r"(?:(?:skipping|disabling) cudagraphs due to )+", "", reason)
+    stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *messages(record, log, 40)))
+    incompatible = re.search(r"incompatible op (?P<op>[\w.:]+)", reason)
+    where = stack.innermost
+    report = base(rule, record, log, (where.function if where else None) or "*")
+    if incompatible:
+        report = named(report, incompatible["op"])
+    elif where and where.function:
+        report = replace(report, names=(where.function,))
+    yield replace(report, stack=stack.functions, files=stack.files, location=where, reason=reason)
+
+
+@dataclass(slots=True)
+class _Node:
+    reason: str
+    ir: str
+    op: str | None
+    stack: list[str]
+
+
+def partition(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+    """One partition of a graph that can't be captured: why, which operators, where in the user's code.
+
+    Nodes on the CPU are a device fallback: that part of the compiled graph runs on another device. A
+    bare copy between devices and all other reasons cost the capture only.
+    """
+    log = parse(record.text)
+    if not log:
+        return
+    nodes = list(_nodes(record, log))
+    lost = [node for node in nodes if node.reason != _NO_CUDAGRAPHS and node.ir not in _BOOKKEEPING]
+    computing = [node for node in lost if node.reason == "cpu ops" and node.ir != "DeviceCopy"]
+    if computing:
+        yield _partition_report(rule, record, log, lost, Kind.DEVICE_FALLBACK, "torch/cpu-partition")
+    else:
+        for reason in dict.fromkeys(node.reason for node in lost):
+            of_reason = [node for node in lost if node.reason == reason]
+            yield _partition_report(rule, record, log, of_reason, Kind.CUDAGRAPH_SKIP, rule.id)
+    for name in dict.fromkeys(node.op for node in nodes if node.ir == "FallbackKernel"):
+        report = replace(
+            base(rule, record, log, "*", Scope.UNKNOWN),
+            id="torch/fallback-kernel",
+            kind=Kind.OP_FALLBACK,
+            at_least=True,
+            hint=name is None,
+            reason="a FallbackKernel node",
+        )
+        if name is None:
+            yield report
+        elif is_compute(name):
+            yield named(replace(report, scope=Scope.OPERATOR), name)
+
+
+_NO_CUDAGRAPHS = "partition includes all ops when cudagraphs is disabled"
+_BOOKKEEPING = ("AssertScalar", "DynamicScalar")
+_NODE = re.compile(r"\s+\w+: reason=(?P<reason>.*?), ir=(?P<ir>\w+)(?:, fx=(?P<fx>.+))?$")
+_GETITEM = re.compile(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,")
+
+
+def _nodes(record: Record, log: LogRecord) -> Iterator[_Node]:
+    """The nodes listed under a partition. Each is a log record of its own, with its own prefix."""
+    node: _Node | None = None
+    for text in record.following(4000):
+        other = parse(text)
+        if not other or other.pid != log.pid:
+            continue
+        if other.artifact != log.artifact or other.message.lstrip().startswith(("Partition ", "Created ")):
+            break
+        if found := _NODE.match(other.message):
+            if node:
+                yield node
+            node = _Node(found["reason"], found["ir"], _operator_of(found["fx"]), [])
+        elif node and other.message.startswith(" "):
+            node.stack.append(other.message)
+        else:
+            break
+    if node:
+        yield node
+
+
+def _operator_of(fx: str | None) -> str | None:
+    if not fx:
+        return None
+    if found := _GETITEM.match(fx):
+        return found["node"]
+    found = re.match(r"(?P<op>[\w.:]+)\(", fx)
+    return found["op"] if found else None
+
+
+def _partition_report(
+    rule: Rule, record: Record, log: LogRecord, nodes: list[_Node], kind: Kind, identifier: str
+) -> Report:
+    copies = [node.op for node in nodes if node.op and node.ir == "DeviceCopy"]
+    computed = [node.op for node in nodes if node.op and node.ir != "DeviceCopy"]
+    ops = list(dict.fromkeys(computed + copies))
+    stack = user_stack(next((node.stack for node in nodes if node.stack), ()))
+    report = replace(base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM), id=identifier, kind=kind)
+    names: list[str] = []
+    for name in ops:
+        names += [operator(name), plain(name)]
+    return replace(
+        report,
+        op=operator(ops[0]) if ops else "*",
+        names=tuple(dict.fromkeys(names)),
+        stack=stack.functions,
+        files=stack.files,
+        location=stack.innermost,
+        reason=", ".join(dict.fromkeys(node.reason for node in nodes)),
+    )

@@ -1,0 +1,115 @@
+r"""Room 3: how PyTorch prints a log record, whatever the message.
+
+Since 2.2 a record opens with `V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124]`: the
+level (V is DEBUG), month and day, time, process id, and a source line that moves with each release. Inside
+a compile `[0/1_2]` follows (frame, recompile, attempt), and `[__graph_breaks]` in the records of an
+artifact that TORCH_LOGS switches on. Each physical line of a record repeats all of it. Up to 2.1 a record
+opens with `[2023-10-04 16:27:06,745] [4/0] torch._inductor.graph.__perf_hints: [INFO]`, without process id.
+Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fallback_gate.events.names import function
+from fallback_gate.model import Location
+
+_COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
+_PREFIX = re.compile(
+    r"(?P<level>[VDIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ (?P<pid>\d+) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
+    rf"(?:{_COMPILE_ID.format('compile_id')})?"
+    r"(?:\[__(?P<artifact>\w+)\] ?)?"
+    rf"(?:{_COMPILE_ID.format('run_id')})?"
+)
+_OLD_PREFIX = re.compile(
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] "
+    rf"(?:{_COMPILE_ID.format('compile_id')})?"
+    r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
+)
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+?))?,?\s*$')
+_LIBRARY = re.compile(
+    r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
+    r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
+    r"|^<(?:frozen|string|eval_with_key)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it."""
+
+    prefix: str
+    message: str
+    level: str
+    pid: int | None
+    compile_id: str
+    artifact: str | None
+
+    @property
+    def frame(self) -> str:
+        """The compile id without the attempt: `0/1` of `0/1_2`."""
+        return self.compile_id.split("_")[0]
+
+
+def parse(text: str) -> LogRecord | None:
+    """Find PyTorch's prefix on the line; a progress bar may be glued in front. None without prefix."""
+    match = _PREFIX.search(text)
+    if match:
+        return LogRecord(
+            prefix=text[match.start() : match.end("run_id") if match["run_id"] else match.end()].rstrip(),
+            message=text[match.end() :],
+            level="V" if match["level"] == "D" else match["level"],
+            pid=int(match["pid"]),
+            compile_id=match["compile_id"] or match["run_id"] or "",
+            artifact=match["artifact"],
+        )
+    match = _OLD_PREFIX.search(text) if "] torch." in text else None
+    if not match:
+        return None
+    return LogRecord(
+        prefix=match[0].rstrip(),
+        message=text[match.end() :],
+        level="V" if match["level"] == "D" else match["level"],
+        pid=None,
+        compile_id=match["compile_id"] or "",
+        artifact=match["artifact"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UserStack:
+    """The user's frames of a traceback, innermost first: functions, files, and the innermost place."""
+
+    functions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    innermost: Location | None = None
+
+
+def is_library(path: str) -> bool:
+    """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
+    return bool(_LIBRARY.search(path.replace("\\", "/")))
+
+
+def frames(lines: Iterable[str]) -> list[Location]:
+    """The frames of a traceback as printed (outermost first), libraries' frames left out."""
+    found = []
+    for line in lines:
+        match = _FRAME.match(line)
+        if match and not is_library(match["file"]):
+            name = match["function"]
+            found.append(Location(match["file"], int(match["line"]), function(name) if name else None))
+    return found
+
+
+def user_stack(lines: Iterable[str]) -> UserStack:
+    """Read the user's stack from the lines of a traceback."""
+    inner_first = frames(lines)[::-1]
+    if not inner_first:
+        return UserStack()
+    named = (frame.function for frame in inner_first)
+    functions = dict.fromkeys(name for name in named if name and not name.startswith("<module"))
+    files = dict.fromkeys(frame.file for frame in inner_first if frame.file)
+    return UserStack(tuple(functions), tuple(files), inner_first[0])

@@ -1,0 +1,358 @@
+"""Room 3: what a torch.compile log proves: its markers, and how they are weighed for one process.
+
+Two things must be shown before silence means anything: that this level would have printed the fallback,
+and that the compile phase ended within the log. Both come from lines that PyTorch prints in a clean run
+too: the frames that it traced, the back end that got each graph, the code that was generated, the list at
+exit. What is weighed here is one process; pooling processes and deciding is the verdict's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import regex
+
+from fallback_gate.compilers.rule import Evidence, Marker, Sighting
+from fallback_gate.compilers.torch_dynamo import traced_frames
+from fallback_gate.compilers.torch_log import parse
+from fallback_gate.model import Kind, Proof, State
+from fallback_gate.scan.record import Record
+
+NAME = "torch.compile"
+REQUIRED = frozenset(
+    {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK}
+)
+SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"
+_EAGER = ("eager", "aot_eager")
+_I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
+_V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
+
+
+def _fact(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+    """The compile id, and what the pattern captured."""
+    log = parse(record.text)
+    if log:
+        said = tuple(group or "" for group in match.groups())
+        yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid)
+
+
+def _debug(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+    """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
+    log = parse(record.text)
+    if log and log.level == "V" and log.artifact is None:
+        yield Sighting(marker.id, record.position, (log.compile_id,), log.pid)
+
+
+def _artifact(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+    """The compile id and the artifact, for records that an artifact's setting printed."""
+    log = parse(record.text)
+    if log and log.artifact:
+        yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid)
+
+
+def _listed(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+    """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
+    log = parse(record.text)
+    if not log:
+        return
+    listed = traced_frames(record, log)
+    if listed is None:
+        yield Sighting(marker.id, record.position, ("cut",), log.pid)
+    else:
+        frames = tuple(f"{name} {place}" for name, place in listed)
+        yield Sighting(marker.id, record.position, ("whole", *frames), log.pid)
+
+
+def _marker(
+    name: str,
+    anchor: str,
+    pattern: str,
+    shows: str,
+    match: str,
+    read: object = _fact,
+    after: str = "",
+    seen_in: str = "2.1 to 2.14",
+) -> Marker:
+    return Marker(
+        id=f"torch/{name}",
+        compiler=NAME,
+        anchor=(anchor,),
+        after=after,
+        pattern=pattern,
+        shows=shows,
+        seen_in=seen_in,
+        matches=(match,),
+        read=read,  # type: ignore[arg-type]
+    )
+
+
+MARKERS = (
+    _marker(
+        "trace-started",
+        "Step 1: torchdynamo start tracing",
+        r"Step 1: torchdynamo start tracing (\S+) (.+:\d+)\s*$",
+        "Dynamo's INFO level is on, and this frame was traced.",
+        _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
+    ),
+    _marker(
+        "trace-done",
+        "Step 1: torchdynamo done tracing",
+        r"Step 1: torchdynamo done tracing (\S+) \(RETURN_\w+",
+        "The frame was traced to its end without a break.",
+        _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
+    ),
+    _marker(
+        "backend-called",
+        "Step 2: calling compiler function",
+        r"Step 2: calling compiler function (.+?)\s*$",
+        "This back end got the graph.",
+        _I + "[0/0] Step 2: calling compiler function inductor",
+    ),
+    _marker(
+        "backend-done",
+        "Step 2: done compiler function",
+        r"Step 2: done compiler function (.+?)\s*$",
+        "The back end returned.",
+        _I + "[0/0] Step 2: done compiler function inductor",
+    ),
+    _marker(
+        "frames-listed",
+        "attempted to trace the following frames",
+        r"TorchDynamo attempted to trace the following frames: \[",
+        "The process ended in order; the list names each frame that was traced.",
+        _I + "TorchDynamo attempted to trace the following frames: [",
+        _listed,
+        seen_in="2.7 to 2.14",
+    ),
+    _marker(
+        "metrics",
+        "TorchDynamo compilation metrics:",
+        r"TorchDynamo compilation metrics:",
+        "The process ended in order.",
+        _I + "TorchDynamo compilation metrics:",
+    ),
+    _marker(
+        "dynamo-debug",
+        "COMPILING GRAPH due to",
+        r"COMPILING GRAPH due to GraphCompileReason\(",
+        "Dynamo's DEBUG level is on, which prints every graph break.",
+        _V + "[0/0] COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)",
+        _debug,
+    ),
+    _marker(
+        "graph-breaks-on",
+        "raph break",
+        r"\[__graph_breaks\] Graph break |\.__graph_breaks: \[DEBUG\] Graph break",
+        "The artifact graph_breaks is on: a break was printed.",
+        _V + "[0/0] [__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",
+        _artifact,
+    ),
+    _marker(
+        "recompiled",
+        "Recompiling function",
+        r"Recompiling function (\S+)",
+        "The artifact recompiles is on: a recompile below its limit, which is no fallback.",
+        _V + "[0/1] [__recompiles] Recompiling function forward in /app/moe/decoder.py:131",
+    ),
+    _marker(
+        "output-code",
+        "Output code:",
+        r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
+        "The artifact output_code is on: the generated wrapper of this graph follows.",
+        _V + "[0/0] [__output_code] Output code: ",
+        _artifact,
+    ),
+    _marker(
+        "output-code-ended",
+        "Output code written to:",
+        r"Output code written to:",
+        "The generated wrapper was printed to its end.",
+        _V + "[0/0] [__output_code] Output code written to: /tmp/torchinductor/zj/czj.py",
+        _artifact,
+    ),
+    _marker(
+        "lowered",
+        "Finished codegen for all nodes",
+        r"Finished codegen for all nodes",
+        "Inductor's DEBUG level is on, and this graph was lowered: each scheduled node was printed.",
+        _V + "[0/0] Finished codegen for all nodes. The list of kernel names available: OrderedSet([])",
+        _debug,
+    ),
+    _marker(
+        "cache-hit",
+        "cache hit for key",
+        r"(?:fx graph|AOTAutograd) cache hit for key",
+        "The graph came from a cache: it was not lowered in this run.",
+        _I + "[0/0] fx graph cache hit for key f6zi73dgfsu67vxtfy5ktyztodd3kphqdej76avxndob3q46gimk",
+    ),
+    _marker(
+        "perf-hints",
+        "Skip comprehensive padding on CPU",
+        r"\[__perf_hints\] Skip comprehensive padding on CPU",
+        "The artifact perf_hints is on, and Inductor lowered a graph.",
+        _I + "[0/0] [__perf_hints] Skip comprehensive padding on CPU",
+        _artifact,
+    ),
+    _marker(
+        "partitioned",
+        "graph partitions: ",
+        r"Created \d+ graph partitions: ",
+        "The artifact cudagraphs is on: what is not captured is listed.",
+        _V + "[0/0] [__cudagraphs] Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable",
+        _artifact,
+    ),
+    _marker(
+        "cpp-wrapper",
+        "csrc/inductor/aoti",
+        r"\[__output_code\]",
+        "The wrapper is C++: its calls of operators are not told apart from library calls.",
+        _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
+        _artifact,
+        after="[__output_code] ",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """The evidence of one process in words."""
+
+    started: dict[str, str]  # frame id -> "function file:line"
+    done: set[str]
+    backends: dict[str, str]  # compile id -> back end
+    returned: set[str]
+    listed: tuple[str, ...] | None
+    cut: bool
+    ended: bool
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> _Facts:
+        lists = evidence.of("torch/frames-listed")
+        whole = [found[1:] for found in lists if found[0] == "whole"]
+        return cls(
+            started={cid.split("_")[0]: f"{name} {place}" for cid, name, place in evidence.of("torch/trace-started")},
+            done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
+            backends={cid: name for cid, name in evidence.of("torch/backend-called")},
+            returned={cid for cid, _ in evidence.of("torch/backend-done")},
+            listed=max(whole, key=len) if whole else None,
+            cut=any(found[0] == "cut" for found in lists),
+            ended=bool(whole) or "torch/metrics" in evidence.facts,
+        )
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """Weigh one process: the state of each kind that torch.compile's text logs can show."""
+    facts = _Facts.of(evidence)
+    missing = _missing(evidence, facts)
+    if missing:
+        return {kind: _open(kind, evidence, facts, missing) for kind in _SHOWN}
+    line = evidence.first("torch/trace-started")
+    shown = Proof(State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line)
+    cudagraphs = _cudagraphs(evidence, facts, line)
+    return {
+        Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
+        Kind.EAGER_FRAME: shown,
+        Kind.RECOMPILE_LIMIT: shown,
+        Kind.COMPILE_ERROR: shown,
+        Kind.OP_FALLBACK: _op_fallback(evidence, facts, line),
+        Kind.CUDAGRAPH_SKIP: cudagraphs,
+        Kind.DEVICE_FALLBACK: cudagraphs,
+    }
+
+
+_SHOWN = (
+    Kind.GRAPH_BREAK,
+    Kind.EAGER_FRAME,
+    Kind.RECOMPILE_LIMIT,
+    Kind.COMPILE_ERROR,
+    Kind.OP_FALLBACK,
+    Kind.CUDAGRAPH_SKIP,
+    Kind.DEVICE_FALLBACK,
+)
+
+
+def _missing(evidence: Evidence, facts: _Facts) -> str | None:
+    """Why no kind is proven at all, or None where the compile phase is in the log from start to end."""
+    if "torch/compiler-off" in evidence.rules:
+        return "the compiler was off in this process, so the log shows nothing about it"
+    if facts.cut:
+        return "the log ends inside Dynamo's list of traced frames"
+    if not facts.started:
+        return "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"
+    if not facts.ended:
+        return "the log ends before Dynamo's list of traced frames: the compile phase may go on"
+    lost = [frame for frame in facts.listed or () if frame not in facts.started.values()]
+    if lost:
+        return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
+    open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
+    if open_graphs and Kind.COMPILE_ERROR not in evidence.reported:
+        return f"the back end got graph [{open_graphs[0]}] and the log does not show that it returned"
+    return None
+
+
+def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
+    """The state of a kind where the compile phase is not in the log: does this level show it at all?"""
+    level_shows = {
+        Kind.GRAPH_BREAK: "torch/graph-breaks-on" in evidence.facts or "torch/dynamo-debug" in evidence.facts,
+        Kind.EAGER_FRAME: bool(facts.started),
+        Kind.OP_FALLBACK: bool({"torch/output-code", "torch/lowered", "torch/cache-hit"} & evidence.facts.keys()),
+        Kind.CUDAGRAPH_SKIP: "torch/partitioned" in evidence.facts,
+        Kind.DEVICE_FALLBACK: "torch/partitioned" in evidence.facts,
+    }
+    off = "torch/compiler-off" in evidence.rules
+    if off or facts.ended or facts.cut or level_shows.get(kind, True):
+        return Proof(State.UNPROVEN, why, None, SETTING)
+    return Proof(State.UNOBSERVABLE, f"this level prints no {kind.value}, or not all; {why}", None, SETTING)
+
+
+def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    if "torch/dynamo-debug" in evidence.facts:
+        return Proof(State.PROVEN, "Dynamo's DEBUG level was on: every graph break is printed", line)
+    if "torch/graph-breaks-on" in evidence.facts:
+        return Proof(State.PROVEN, "the artifact graph_breaks was on: every graph break is printed", line)
+    unfinished = sorted(facts.started[frame] for frame in facts.started.keys() - facts.done)
+    if not unfinished:
+        return Proof(State.PROVEN, "each frame was traced to its end, which a graph break would have prevented", line)
+    why = f"the trace of {unfinished[0]} did not reach its end, and this level does not say why"
+    return Proof(State.UNOBSERVABLE, why, None, SETTING)
+
+
+def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    others = sorted({name for name in facts.backends.values() if name != "inductor"})
+    if others:
+        name = others[0]
+        why = (
+            f"back end {name} generates no code"
+            if name.startswith(_EAGER)
+            else f"back end {name} is not Inductor: its own log must show its fallbacks"
+        )
+        return Proof(State.UNPROVEN, why, evidence.first("torch/backend-called"))
+    if not facts.backends:
+        return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
+    if "torch/cpp-wrapper" in evidence.facts:
+        return Proof(State.UNPROVEN, "the wrapper is C++, whose operator calls this reader does not tell apart")
+    printed = {cid for cid, _ in evidence.of("torch/output-code")}
+    printed &= {cid for cid, artifact in evidence.of("torch/output-code-ended") if artifact == "output_code"}
+    shown = printed | {cid for (cid,) in evidence.of("torch/lowered")}
+    hidden = sorted(set(facts.backends) - shown)
+    if not hidden:
+        how = "its generated code is printed" if printed else "each scheduled node is printed"
+        return Proof(State.PROVEN, f"for every graph {how}: a fallback kernel would be in it", line)
+    if "torch/cache-hit" in evidence.facts:
+        why = f"graph [{hidden[0]}] came from a cache: it was not lowered, so no fallback kernel could be printed"
+        return Proof(State.UNPROVEN, why, evidence.first("torch/cache-hit"), SETTING)
+    if shown or "torch/output-code" in evidence.facts:
+        why = f"graph [{hidden[0]}] has no whole generated code in the log: from a cache, or cut"
+        return Proof(State.UNPROVEN, why, None, SETTING)
+    hints = " (perf_hints leaves out scatter and index_put, and all on a cache hit)"
+    perf = "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported
+    why = "this level prints no op_fallback" if not perf else "this level prints only a part of op_fallback" + hints
+    return Proof(State.UNOBSERVABLE, why, None, SETTING)
+
+
+def _cudagraphs(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {cid for (cid,) in evidence.of("torch/lowered")}
+    if facts.backends and not set(facts.backends) - shown:
+        return Proof(State.PROVEN, "the partitions of every graph are printed", line)
+    return Proof(State.UNOBSERVABLE, "this level prints no partitions", None, "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs")
