@@ -1,0 +1,38 @@
+"""Room 5: which policy judges: the one that is named, else the nearest, else the strict rule."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+VARIABLE = "FALLBACK_GATE_POLICY"
+NAMES = ("fallback-gate.yaml", ".fallback-gate.yaml", ".github/fallback-gate.yaml")
+
+
+def find(explicit: str | None, environ: Mapping[str, str], start: Path) -> str | None:
+    """The policy to load: a path, `builtin:NAME`, or None for the strict rule.
+
+    `--policy` first, then `FALLBACK_GATE_POLICY` (an empty one is none), then the nearest file going up
+    from `start` to the root of the repository (where `.git` is) or of the file system.
+    """
+    if explicit is not None:
+        return explicit
+    if environ.get(VARIABLE):
+        return environ[VARIABLE]
+    here = start.absolute()
+    for folder in (here, *here.parents):
+        for name in NAMES:
+            if (folder / name).is_file():
+                return _short(folder / name)
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _short(path: Path) -> str:
+    """The path as seen from the current folder, with forward slashes; absolute from another drive."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:
+        return path.as_posix()

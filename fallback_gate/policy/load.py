@@ -1,0 +1,202 @@
+"""Room 5: a policy with all that it extends, put together, or all that is wrong with it.
+
+What is inherited comes first and accumulates (entries, budgets, proof, rules); where a file sets a value
+of its own (`unlisted`, one budget, `expect`, `logs`), its own wins. An `unhot` entry takes inherited hot
+entries off, never those of its own file. A file that is extended twice counts once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from glob import escape
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from fallback_gate.errors import PolicyError
+from fallback_gate.model import PolicySummary
+from fallback_gate.policy import document, shipped
+from fallback_gate.policy.checks import nearest
+from fallback_gate.policy.document import Page, shown
+from fallback_gate.policy.entry import Policy
+from fallback_gate.policy.globs import slashed
+from fallback_gate.policy.sheet import Sheet, sheet
+from fallback_gate.policy.unhot import left
+
+E = TypeVar("E")
+
+STRICT = b"version: 1\nname: strict\n"
+
+
+def load(reference: str | None, today: date) -> Policy:
+    """Load the policy that a path or `builtin:NAME` names; None is the strict rule.
+
+    `today` (UTC) decides which `unhot` entries still hold. Raises PolicyError with all problems of the
+    file and of those it extends.
+    """
+    family = _Family(today)
+    if reference is None:
+        said, data = family.strict(), None
+    else:
+        said, data = family.named(reference)
+    if family.problems:
+        raise PolicyError(tuple(dict.fromkeys(family.problems)))
+    name = said.name or _stem(reference or "strict")
+    summary = PolicySummary(
+        name=name,
+        path=reference,
+        sha256=hashlib.sha256(data).hexdigest() if data is not None else None,
+        hot=tuple(entry.rule for entry in said.hot),
+    )
+    return Policy(
+        summary=summary,
+        name=name,
+        unlisted=said.unlisted or "block",
+        hot=said.hot,
+        cold=said.cold,
+        unhot=said.unhot,
+        budgets=said.budgets,
+        required=said.required,
+        accept_unobservable=said.accept_unobservable,
+        expect_compilers=said.expect_compilers or (),
+        expect_ranks=said.expect_ranks,
+        logs=said.logs or (),
+        rules=said.rules,
+    )
+
+
+def _stem(reference: str) -> str:
+    return PurePosixPath(slashed(reference).removeprefix(shipped.PREFIX)).stem
+
+
+class _Family:
+    """A policy file and those that it extends, each read once."""
+
+    def __init__(self, today: date) -> None:
+        self.problems: list[str] = []
+        self._today = today
+        self._done: dict[str, Sheet] = {}
+
+    def strict(self) -> Sheet:
+        """The rule without a policy: whatever falls back blocks."""
+        return sheet(document.read(STRICT, "the strict rule"), shipped=True)
+
+    def named(self, reference: str) -> tuple[Sheet, bytes]:
+        """The policy that the user names, and its bytes."""
+        data = self._bytes(reference)
+        if isinstance(data, str):
+            self.problems.append(data)
+            return Sheet(), b""
+        return self._resolved(reference, data, (_identity(reference),)), data
+
+    def _bytes(self, reference: str) -> bytes | str:
+        """The bytes of a file or shipped policy, or why there are none."""
+        if reference.startswith(shipped.PREFIX):
+            name, known = reference.removeprefix(shipped.PREFIX), shipped.names()
+            if name in known:
+                return shipped.content(name)
+            near = f"the nearest is builtin:{nearest(name, known)} " if known else ""
+            return f"{shown(reference)} is no shipped policy; {near}(known: {', '.join(known)})"
+        try:
+            with open(reference, "rb") as file:
+                return file.read(document.LARGEST + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            hint = (
+                f"builtin:{reference}" if reference in shipped.names() else "builtin:NAME for a shipped one"
+            )
+            return f"the policy {shown(reference)} does not exist; name a file, or {hint}"
+        except IsADirectoryError:
+            return f"the policy {shown(reference)} is a folder; name a file"
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            return f"the policy {shown(reference)} can't be read ({why}); name a readable file"
+
+    def _resolved(self, reference: str, data: bytes, chain: tuple[str, ...]) -> Sheet:
+        """A file's sheet, with all that it inherits."""
+        page = document.read(data, slashed(reference))
+        is_ours = reference.startswith(shipped.PREFIX) or shipped.is_shipped(data)
+        own = _placed(sheet(page, is_ours), reference)
+        at = len(self.problems)
+        inherited = Sheet()
+        for wanted, key in own.extends:
+            parent = self._parent(page, key, reference, wanted, chain)
+            inherited = _extended(inherited, parent)
+        marked = (
+            replace(entry, used=left(inherited.hot, (entry,), self._today) != inherited.hot)
+            for entry in own.unhot
+        )
+        own = replace(own, unhot=tuple(marked))
+        taken = {rule.id: rule.seen_in for rule in inherited.rules}
+        for rule in own.rules:
+            if rule.id in taken:
+                text = f"the id {shown(rule.id)} is taken by {taken[rule.id]}; rename this one"
+                page.complain_line(int(rule.seen_in.rpartition(":")[2]), text)
+        self.problems[at:at] = page.told()
+        return _extended(replace(inherited, hot=left(inherited.hot, own.unhot, self._today)), own)
+
+    def _parent(
+        self, page: Page, key: document.Key, child: str, wanted: str, chain: tuple[str, ...]
+    ) -> Sheet:
+        reference = _beside(child, wanted)
+        identity = _identity(reference)
+        if identity in chain:
+            page.complain(key, f"{shown(wanted)} extends itself in the end", "take one of the two out")
+            return Sheet()
+        if identity not in self._done:
+            data = self._bytes(reference)
+            if isinstance(data, str):
+                what, _, advice = data.partition("; ")
+                page.complain(key, what, advice)
+                return Sheet()
+            self._done[identity] = self._resolved(reference, data, (*chain, identity))
+        return self._done[identity]
+
+
+def _identity(reference: str) -> str:
+    return reference if reference.startswith(shipped.PREFIX) else os.path.realpath(reference)
+
+
+def _beside(child: str, wanted: str) -> str:
+    """A reference as written in the file `child`, seen from the current folder."""
+    if wanted.startswith(shipped.PREFIX) or child.startswith(shipped.PREFIX) or os.path.isabs(wanted):
+        return wanted
+    return slashed(os.path.normpath(os.path.join(os.path.dirname(child), wanted)))
+
+
+def _placed(own: Sheet, reference: str) -> Sheet:
+    """The sheet with its log globs seen from the current folder; addresses stay as they are."""
+    folder = "" if reference.startswith(shipped.PREFIX) else os.path.dirname(reference)
+    if own.logs is None or not folder:
+        return own
+    near = (log if "://" in log else os.path.join(escape(folder), log) for log in own.logs)
+    return replace(own, logs=tuple(near))
+
+
+def _extended(base: Sheet, own: Sheet) -> Sheet:
+    """What both say; where only one can hold, `own` does."""
+    required = [said for said in (base.required, own.required) if said is not None]
+    return Sheet(
+        name=own.name,
+        unlisted=own.unlisted or base.unlisted,
+        hot=_both(own.hot, base.hot),
+        unhot=_both(own.unhot, base.unhot),
+        cold=_both(own.cold, base.cold),
+        budgets={**base.budgets, **own.budgets},
+        required=frozenset().union(*required) if required else None,
+        accept_unobservable=base.accept_unobservable | own.accept_unobservable,
+        expect_compilers=base.expect_compilers if own.expect_compilers is None else own.expect_compilers,
+        expect_ranks=base.expect_ranks if own.expect_ranks is None else own.expect_ranks,
+        logs=base.logs if own.logs is None else own.logs,
+        rules=_both(own.rules, base.rules),
+    )
+
+
+def _both(first: Iterable[E], second: Iterable[E]) -> tuple[E, ...]:
+    found: list[E] = []
+    for entry in (*first, *second):
+        if entry not in found:
+            found.append(entry)
+    return tuple(found)

@@ -1,0 +1,65 @@
+"""Room 5: the user's own messages, as they stand under `rules`: keys and types here, the trial in room 3."""
+
+from __future__ import annotations
+
+from fallback_gate.compilers import user_rules
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.model import Scope
+from fallback_gate.policy import checks
+from fallback_gate.policy.checks import Said
+from fallback_gate.policy.document import Key, Page, shown
+
+_RULE_NEEDS = ("id", "compiler", "anchor", "pattern", "kind", "scope", "matches")
+_MARKER_NEEDS = ("id", "compiler", "anchor", "pattern", "matches")
+RULE_KEYS = (*_RULE_NEEDS, "ignores")
+MARKER_KEYS = (*_MARKER_NEEDS, "proves", "ends", "ignores")
+SCOPES = {scope.value: scope for scope in Scope}
+
+
+def rules(page: Page, top: dict[str, object]) -> tuple[Rule | Marker, ...]:
+    """The rules and markers of a policy that are free of faults; the rest stands in the page's problems."""
+    found: dict[str, Rule | Marker] = {}
+    for index, value in enumerate(checks.items(page, ("rules",), top.get("rules", []))):
+        key = ("rules", index)
+        before = len(page.problems)
+        said = _user_rule(page, key, value)
+        for fault in user_rules.faults(said):
+            page.complain((*key, *fault.key), fault.what, fault.advice)
+        if said.id in found:
+            other = found[said.id].seen_in
+            page.complain(
+                (*key, "id"), f"the id {shown(said.id)} stands twice, first at {other}", "rename one"
+            )
+        if len(page.problems) == before and said.id is not None:
+            found[said.id] = user_rules.read(said, page.source(key))
+    return tuple(found.values())
+
+
+def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
+    is_marker = isinstance(value, dict) and ("proves" in value or "ends" in value)
+    known, needs = (MARKER_KEYS, _MARKER_NEEDS) if is_marker else (RULE_KEYS, _RULE_NEEDS)
+    entry = checks.mapping(page, key, value, known, needs)
+    said = Said(page, key, entry)
+    proves = checks.kinds(page, (*key, "proves"), entry.get("proves", []))
+    ends = checks.flag(page, (*key, "ends"), entry.get("ends", False))
+    if is_marker and entry.get("proves", []) == [] and entry.get("ends", False) is False:
+        page.complain(
+            key, "the marker says nothing", "name what it `proves`, or that it `ends` the compile phase"
+        )
+    if entry.get("matches") == []:
+        page.complain((*key, "matches"), "there is no line to try the pattern on", "give at least one line")
+    kind = checks.choice(page, (*key, "kind"), entry["kind"], checks.KINDS) if "kind" in entry else None
+    scope = checks.choice(page, (*key, "scope"), entry["scope"], SCOPES) if "scope" in entry else None
+    return user_rules.UserRule(
+        id=said.text("id"),
+        compiler=said.text("compiler"),
+        anchor=said.text("anchor"),
+        pattern=said.text("pattern"),
+        matches=said.texts("matches"),
+        ignores=said.texts("ignores"),
+        kind=kind,
+        scope=scope,
+        proves=proves,
+        ends=ends,
+        is_marker=is_marker,
+    )

@@ -1,0 +1,208 @@
+"""Room 5: one policy file as it stands, checked key by key, before what it extends is added.
+
+`KEYS` and the other tables are the whole language; `schema.json` says the same to editors, and a test
+holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.model import Kind, RuleSource
+from fallback_gate.policy import checks, messages
+from fallback_gate.policy.checks import Said
+from fallback_gate.policy.document import BROKEN, Key, Page, shown
+from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
+from fallback_gate.policy.globs import comparable, is_literal
+
+VERSION = 1
+KEYS = (
+    *("version", "name", "extends", "unlisted", "hot", "unhot", "cold"),
+    *("budgets", "proof", "expect", "logs", "rules"),
+)
+HOT_KEYS = (*MATCH_KEYS, "why")
+UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
+COLD_KEYS = (*UNHOT_KEYS, "max_count")
+BUDGET_KEYS = (*checks.KINDS, "events")
+PROOF_KEYS = ("required", "accept_unobservable")
+EXPECT_KEYS = ("compilers", "ranks")
+UNLISTED = {"block": "block", "warn": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What one file says, None where it says nothing. `extends` are references with their places."""
+
+    name: str | None = None
+    extends: tuple[tuple[str, Key], ...] = ()
+    unlisted: str | None = None
+    hot: tuple[HotEntry, ...] = ()
+    unhot: tuple[UnhotEntry, ...] = ()
+    cold: tuple[ColdEntry, ...] = ()
+    budgets: dict[str, int] = field(default_factory=dict)
+    required: frozenset[Kind] | None = None
+    accept_unobservable: frozenset[Kind] = frozenset()
+    expect_compilers: tuple[str, ...] | None = None
+    expect_ranks: int | None = None
+    logs: tuple[str, ...] | None = None
+    rules: tuple[Rule | Marker, ...] = ()
+
+
+def sheet(page: Page, shipped: bool) -> Sheet:
+    """Check a page and take its content; what is wrong stands in the page's problems.
+
+    In a shipped policy `cold` and `unhot` need only a reason, in a user's also an owner and a date.
+    """
+    value = page.value
+    if value is BROKEN or (value is None and page.problems):
+        return Sheet()
+    if value is None:
+        page.complain((), "version is missing: the file is empty", "begin with `version: 1`")
+        return Sheet()
+    top = checks.mapping(page, (), value, KEYS)
+    if isinstance(value, dict):
+        _version(page, top)
+    proof = checks.mapping(page, ("proof",), top.get("proof", {}), PROOF_KEYS)
+    expect = checks.mapping(page, ("expect",), top.get("expect", {}), EXPECT_KEYS)
+    hot = _hot(page, top)
+    cold = _cold(page, top, shipped)
+    _contradictions(page, top)
+    return Sheet(
+        name=checks.text(page, ("name",), top["name"]) if "name" in top else None,
+        extends=_extends(page, top),
+        unlisted=checks.choice(page, ("unlisted",), top["unlisted"], UNLISTED) if "unlisted" in top else None,
+        hot=hot,
+        unhot=_unhot(page, top, shipped),
+        cold=cold,
+        budgets=_budgets(page, top),
+        required=checks.kinds(page, ("proof", "required"), proof["required"])
+        if "required" in proof
+        else None,
+        accept_unobservable=checks.kinds(
+            page, ("proof", "accept_unobservable"), proof.get("accept_unobservable", [])
+        ),
+        expect_compilers=(
+            checks.texts(page, ("expect", "compilers"), expect["compilers"])
+            if "compilers" in expect
+            else None
+        ),
+        expect_ranks=checks.whole(page, ("expect", "ranks"), expect["ranks"], 1)
+        if "ranks" in expect
+        else None,
+        logs=checks.texts(page, ("logs",), top["logs"]) if "logs" in top else None,
+        rules=messages.rules(page, top),
+    )
+
+
+def _version(page: Page, top: dict[str, object]) -> None:
+    if "version" not in top:
+        page.complain((), "version is missing", "begin with `version: 1`")
+        return
+    version = checks.whole(page, ("version",), top["version"], 1)
+    if version is not None and version != VERSION:
+        page.complain(("version",), f"version {version} is not known", f"this tool reads version {VERSION}")
+
+
+def _extends(page: Page, top: dict[str, object]) -> tuple[tuple[str, Key], ...]:
+    found = []
+    for index, value in enumerate(checks.items(page, ("extends",), top.get("extends", []))):
+        reference = checks.text(page, ("extends", index), value)
+        if reference is not None:
+            found.append((reference, ("extends", index)))
+    return tuple(found)
+
+
+def _entries(
+    page: Page, top: dict[str, object], section: str, known: tuple[str, ...], required: tuple[str, ...]
+) -> Iterator[tuple[Key, dict[str, object], dict[str, Any], RuleSource]]:
+    """Each entry of a section: its key, its content, its globs, and what the report quotes of it."""
+    for index, value in enumerate(checks.items(page, (section,), top.get(section, []))):
+        key = (section, index)
+        entry = checks.mapping(page, key, value, known, required)
+        if not isinstance(value, dict):
+            continue
+        if not any(name in value for name in MATCH_KEYS):
+            page.complain(key, "the entry names nothing", f"give it one of {', '.join(MATCH_KEYS)}")
+        globs: dict[str, Any] = {}
+        for name in MATCH_KEYS:
+            if name in entry:
+                check = checks.kind_globs if name == "kinds" else checks.globs
+                globs[name] = check(page, (*key, name), entry[name])
+        written = {name: v.isoformat() if isinstance(v, date) else v for name, v in entry.items()}
+        yield key, entry, globs, RuleSource(written, page.source(key))
+
+
+def _hot(page: Page, top: dict[str, object]) -> tuple[HotEntry, ...]:
+    return tuple(
+        HotEntry(
+            rule=rule, **globs, why=checks.text(page, (*key, "why"), entry["why"]) if "why" in entry else None
+        )
+        for key, entry, globs, rule in _entries(page, top, "hot", HOT_KEYS, ())
+    )
+
+
+def _needs(shipped: bool) -> tuple[str, ...]:
+    return ("reason",) if shipped else ("reason", "owner", "expires")
+
+
+def _unhot(page: Page, top: dict[str, object], shipped: bool) -> tuple[UnhotEntry, ...]:
+    found = []
+    for key, entry, globs, rule in _entries(page, top, "unhot", UNHOT_KEYS, _needs(shipped)):
+        said = Said(page, key, entry)
+        found.append(
+            UnhotEntry(
+                rule=rule,
+                **globs,
+                reason=said.text("reason") or "",
+                owner=said.text("owner"),
+                expires=said.day("expires"),
+                ticket=said.text("ticket"),
+            )
+        )
+    return tuple(found)
+
+
+def _cold(page: Page, top: dict[str, object], shipped: bool) -> tuple[ColdEntry, ...]:
+    found = []
+    for key, entry, globs, rule in _entries(page, top, "cold", COLD_KEYS, _needs(shipped)):
+        said = Said(page, key, entry)
+        found.append(
+            ColdEntry(
+                rule=rule,
+                **globs,
+                reason=said.text("reason") or "",
+                owner=said.text("owner"),
+                expires=said.day("expires"),
+                ticket=said.text("ticket"),
+                max_count=said.whole("max_count"),
+            )
+        )
+    return tuple(found)
+
+
+def _contradictions(page: Page, top: dict[str, object]) -> None:
+    """The same literal operator hot and cold in one file: the writer must say which it is."""
+    hot = dict(reversed(list(_literals(top.get("hot")))))
+    for name, where in _literals(top.get("cold")):
+        if name in hot:
+            other = page.line(("hot", hot[name][0]))
+            what = f"{shown(where[1])} is cold here and hot in line {other}"
+            page.complain(("cold", where[0]), what, "say one of the two")
+
+
+def _literals(section: object) -> Iterator[tuple[str, tuple[int, str]]]:
+    for index, entry in enumerate(section if isinstance(section, list) else ()):
+        value = entry.get("op") if isinstance(entry, dict) else None
+        for name in value if isinstance(value, list) else [value]:
+            if isinstance(name, str) and is_literal(name):
+                yield comparable(name), (index, name)
+
+
+def _budgets(page: Page, top: dict[str, object]) -> dict[str, int]:
+    said = checks.mapping(page, ("budgets",), top.get("budgets", {}), BUDGET_KEYS)
+    each = {name: checks.whole(page, ("budgets", name), value) for name, value in said.items()}
+    return {name: limit for name, limit in each.items() if limit is not None}

@@ -1,0 +1,55 @@
+"""Room 6: one outcome. Blocked beats unproven, unproven beats pass, and nothing passes by silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fallback_gate.model import Decision, Finding, LogReport, Outcome, ProcessVerdict
+from fallback_gate.policy.entry import Policy
+from fallback_gate.policy.limits import Limits
+from fallback_gate.verdict.proof import lacking
+
+
+def expectations(processes: Sequence[ProcessVerdict], policy: Policy) -> list[str]:
+    """What the policy expects of the run and the logs do not show, a sentence each."""
+    missing = []
+    seen = {compiler.name for process in processes for compiler in process.compilers}
+    for name in policy.expect_compilers:
+        if name not in seen:
+            missing.append(f"the policy expects the compiler {name}, and no log shows it")
+    if policy.expect_ranks is not None:
+        ranks = {process.rank for process in processes if process.rank is not None}
+        absent = sorted(set(range(policy.expect_ranks)) - ranks)
+        if absent:
+            listed = ", ".join(map(str, absent[:8])) + (" ..." if len(absent) > 8 else "")
+            missing.append(
+                f"the policy expects {policy.expect_ranks} ranks, and {len(absent)} of them are in no log: {listed}"
+            )
+    return missing
+
+
+def whole(
+    processes: Sequence[ProcessVerdict],
+    logs: Sequence[LogReport],
+    policy: Policy,
+    limits: Limits,
+    missing: Sequence[str],
+) -> bool:
+    """Whether the evidence would have shown every forbidden fallback, whatever it did show."""
+    judged = [log for log in logs if log.outcome is not None]
+    return bool(
+        processes
+        and judged
+        and all(log.recognised and log.problem is None for log in judged)
+        and all(process.compilers for process in processes)
+        and not any(lacking(compiler, policy) for process in processes for compiler in process.compilers)
+        and not limits.open
+        and not missing
+    )
+
+
+def outcome(findings: Sequence[Finding], limits: Limits, proven: bool) -> Outcome:
+    """The outcome of the run; `proven` is what `whole` says of it."""
+    if any(finding.decision is Decision.BLOCKED for finding in findings) or limits.exceeded:
+        return Outcome.BLOCKED
+    return Outcome.PASS if proven else Outcome.UNPROVEN

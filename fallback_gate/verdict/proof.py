@@ -1,0 +1,100 @@
+"""Room 6: what the evidence proves, process by process.
+
+A process passes when each required kind of each of its compilers is proven, or is unobservable and the
+policy accepts that. A compiler that works inside another owes no proof of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from fallback_gate.compilers.generic import by_markers
+from fallback_gate.compilers.rule import Evidence, Reader
+from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
+from fallback_gate.policy.entry import Policy
+
+_RANK = {State.PROVEN: 2, State.UNOBSERVABLE: 1, State.UNPROVEN: 0}
+
+
+def better(one: Proof, other: Proof) -> Proof:
+    """The better of two proofs of one kind: evidence about one process is pooled."""
+    return other if _RANK[other.state] > _RANK[one.state] else one
+
+
+def weigh(reader: Reader, evidence: Evidence, policy: Policy) -> CompilerProof:
+    """The proof of one compiler in one process."""
+    proof = dict(reader.prove(evidence))
+    if evidence.markers:
+        for kind, by_marker in by_markers(evidence, frozenset()).items():
+            proof[kind] = better(proof[kind], by_marker) if kind in proof else by_marker
+    if evidence.trouble:
+        why = evidence.trouble[0]
+        proof = {
+            kind: replace(said, state=State.UNPROVEN, why=why) if said.state is State.PROVEN else said
+            for kind, said in proof.items()
+        }
+    required = reader.required if policy.required is None else policy.required
+    deciding = required & proof.keys()
+    for kind in required - proof.keys():
+        proof[kind] = Proof(State.UNOBSERVABLE, f"no log of {reader.name} can show this kind")
+    return CompilerProof(reader.name, reader.version(evidence), proof, frozenset(deciding))
+
+
+def lacking(compiler: CompilerProof, policy: Policy) -> list[tuple[Kind, Proof]]:
+    """The required kinds that are neither proven nor excused."""
+    found = []
+    for kind in Kind:
+        if kind not in compiler.required:
+            continue
+        proof = compiler.proof[kind]
+        excused = proof.state is State.UNOBSERVABLE and kind in policy.accept_unobservable
+        if proof.state is not State.PROVEN and not excused:
+            found.append((kind, proof))
+    return found
+
+
+def process_verdict(
+    process: ProcessKey,
+    evidence: Mapping[str, Evidence],
+    readers: Mapping[str, Reader],
+    policy: Policy,
+    blocked: bool,
+) -> ProcessVerdict:
+    """The verdict of one process: blocked by an event of its own, else by its proof."""
+    owing = [name for name in evidence if not readers[name].inside & evidence.keys()]
+    compilers = tuple(weigh(readers[name], evidence[name], policy) for name in owing)
+    why = None
+    if blocked:
+        outcome = Outcome.BLOCKED
+    elif not compilers:
+        outcome, why = Outcome.UNPROVEN, "this process printed nothing that shows a compiler at work"
+    elif any(lacking(compiler, policy) for compiler in compilers):
+        outcome = Outcome.UNPROVEN
+    else:
+        outcome = Outcome.PASS
+    return ProcessVerdict(process.log, process.rank, process.pid, outcome, compilers, why)
+
+
+def located(
+    verdicts: Iterable[ProcessVerdict], line_of: Mapping[tuple[str, int], int]
+) -> tuple[ProcessVerdict, ...]:
+    """The verdicts with the proofs' positions turned into line numbers."""
+    return tuple(
+        replace(
+            verdict,
+            compilers=tuple(
+                replace(
+                    compiler,
+                    proof={
+                        kind: replace(
+                            proof, line=line_of.get((verdict.log, proof.line)) if proof.line is not None else None
+                        )
+                        for kind, proof in compiler.proof.items()
+                    },
+                )
+                for compiler in verdict.compilers
+            ),
+        )
+        for verdict in verdicts
+    )
