@@ -1,0 +1,41 @@
+"""Room 7: one frozen verdict, many clothes. Each report is a pure function: a verdict in, text out.
+
+`text` is for a person at a terminal, `json` for programs (its shape is public and versioned), `junit`
+for the test page of a CI server. No report opens a file or decides anything; the command line does the
+first and the verdict has done the second. Log text passes `safe` on its way into each of them.
+
+Each format's module is imported when it is first used: nobody waits for a library of another format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from fallback_gate.model import Verdict
+
+
+def _text(verdict: Verdict) -> str:
+    from fallback_gate.reports import text
+
+    return text.render(verdict, color=False)
+
+
+def _json(verdict: Verdict) -> str:
+    from fallback_gate.reports import json_report
+
+    return json_report.render(verdict)
+
+
+def _junit(verdict: Verdict) -> str:
+    from fallback_gate.reports import junit
+
+    return junit.render(verdict)
+
+
+FORMATS: Final[Mapping[str, Callable[[Verdict], str]]] = {
+    "text": _text,
+    "json": _json,
+    "json-v1": _json,
+    "junit": _junit,
+}

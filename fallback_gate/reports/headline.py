@@ -1,0 +1,77 @@
+"""Room 7: the first line of a report: the verdict in one sentence, and the waiver in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fallback_gate.model import Class, Decision, Outcome, Verdict
+from fallback_gate.reports import safe, words
+from fallback_gate.reports.gaps import Gap, gaps
+
+
+def waiver(verdict: Verdict) -> str | None:
+    """The waiver in one sentence, or None where none was given."""
+    given = verdict.waiver
+    if given is None:
+        return None
+    by = f"release {given.release} by {given.who} until {given.expires}: {given.why} ({given.path})"
+    if given.applied:
+        return safe.inline(f"waived for {by}")
+    return safe.inline(f"waiver not applied{f', {given.problem}' if given.problem else ''}; it is for {by}")
+
+
+def headline(verdict: Verdict) -> str:
+    """One sentence why the verdict is what it is."""
+    if verdict.outcome is None:
+        return safe.inline(verdict.errors[0].split("\n")[0]) if verdict.errors else "no verdict was reached"
+    blocked = _blocked_sentence(verdict)
+    if verdict.outcome is Outcome.BLOCKED:
+        return blocked
+    if verdict.outcome is Outcome.WAIVED:
+        return f"a waiver for this release overrides the block: {blocked}"
+    if verdict.outcome is Outcome.UNPROVEN:
+        return _unproven_sentence(verdict, gaps(verdict.processes))
+    return _pass_sentence(verdict)
+
+
+def _blocked_sentence(verdict: Verdict) -> str:
+    blocked = verdict.decided(Decision.BLOCKED)
+    hot = [finding for finding in blocked if finding.event_class is Class.HOT]
+    names = words.distinct(words.op(finding.event) for finding in hot or blocked)
+    if not names:
+        return words.sentence(verdict.reasons[0]) if verdict.reasons else "the policy forbids what was found"
+    kinds = words.distinct(words.KIND_WORDS[f.event.kind] for f in blocked if words.op(f.event) == names[0])
+    forbidden = "on the hot path" if hot else "and the policy does not allow it"
+    if len(names) == 1:
+        text = f"{names[0]} fell back {forbidden} ({'; '.join(kinds[:2])})"
+    else:
+        text = f"{words.number(len(names), 'operator')} fell back {forbidden}: {words.listed(names)}"
+    others = len(words.distinct(words.op(finding.event) for finding in blocked)) - len(names)
+    if others < 1:
+        return text
+    return f"{text}; {words.number(others, 'other operator')} {'is' if others == 1 else 'are'} blocked"
+
+
+def _unproven_sentence(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
+    kinds = words.distinct(kind.value for gap in open_gaps for kind in gap.kinds)
+    if kinds:
+        return f"nothing forbidden was seen, but the evidence could not have shown {words.listed(kinds, 6)}"
+    whys = [gap.why for gap in open_gaps]
+    whys += [*verdict.reasons, *(log.problem for log in verdict.logs if log.problem)]
+    why = words.sentence(whys[0]) if whys else "the evidence is incomplete"
+    return f"nothing forbidden was seen, but {why}"
+
+
+def _pass_sentence(verdict: Verdict) -> str:
+    allowed, warned = verdict.decided(Decision.ALLOWED), verdict.decided(Decision.WARNED)
+    seen = (compiler for process in verdict.processes for compiler in process.compilers)
+    compilers = words.distinct(safe.inline(compiler.name) for compiler in seen)
+    ran = f"{words.listed(compilers)} ran and would have printed a fallback; " if compilers else ""
+    if not allowed and not warned:
+        return f"{ran}none was printed"
+    found = len(allowed) + len(warned)
+    that = "the one that was printed" if found == 1 else f"the {found:,} that were printed"
+    if not warned:
+        return f"{ran}{that} {'is' if found == 1 else 'are'} allowed"
+    verb = "has" if len(warned) == 1 else "have"
+    return f"{ran}of {that}, none is forbidden and {len(warned):,} {verb} a warning"

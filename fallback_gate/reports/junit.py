@@ -1,0 +1,159 @@
+"""Room 7: the verdict as JUnit XML, for the test page of a CI server.
+
+One suite for each log. One case for each event (blocked fails, allowed is skipped with its reason,
+warned passes and says so), one error for each kind that a process leaves without proof, and one
+passing case for each hot entry and proven kind, so that an all-green page shows what was checked.
+
+What the servers read decides the rest. Jenkins, GitLab, dorny/test-reporter, mikepenz/action-junit-report
+and EnricoMi/publish-unit-test-result agree on suite, classname, name, one failure, error or skipped
+element and its text; GitLab keeps only the first of two cases of one name and refuses files over 30 MB;
+some of the actions read `file` and `line`. No time stamp: one verdict, one text.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from junit_xml import TestCase, TestSuite  # type: ignore[import-untyped]
+
+from fallback_gate.model import Verdict
+from fallback_gate.reports import safe
+from fallback_gate.reports.junit_cases import RUN, Case, Result, cases, left_out
+
+FILE_BYTES = 25_000_000  # GitLab takes 30 MB; the rest is for indents and suites
+BODY_BYTES = 8 * 1024
+TEXT_CHARACTERS = 600  # of a name, a message, a property
+_CUT = "\n... cut here, --format json has more"
+_CASE_BYTES = 400  # tags and attribute names of one case
+
+
+def render(verdict: Verdict) -> str:
+    """The report as XML text whose declaration says UTF-8: write it in that encoding."""
+    suites: dict[str, list[Case]] = {log.path: [] for log in verdict.logs}
+    for case in _unique(_within_limit(cases(verdict))):
+        suites.setdefault(case.suite, []).append(case)
+    root = ElementTree.Element("testsuites", {"name": "fallback-gate"})
+    root.extend(_suite(verdict, name, members) for name, members in suites.items())
+    for key in ("tests", "failures", "errors", "skipped"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in root)))
+    root.set("time", "0")
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+
+
+def _suite(verdict: Verdict, name: str, members: Sequence[Case]) -> ElementTree.Element:
+    suite = TestSuite(
+        _attribute(name) or RUN,
+        [_test_case(case) for case in members],
+        properties=_suite_properties(verdict, name),
+    )
+    element: ElementTree.Element = suite.build_xml_doc()
+    del element.attrib["disabled"]  # refused by Jenkins' xUnit plugin
+    for case, child in zip(members, element.findall("testcase"), strict=True):
+        child.set("time", "0")
+        if case.properties:
+            holder = ElementTree.Element("properties")
+            child.insert(0, holder)
+            for key, value in case.properties.items():
+                ElementTree.SubElement(holder, "property", {"name": key, "value": value})
+    return element
+
+
+def _test_case(case: Case) -> TestCase:
+    built = TestCase(case.name, case.classname, stdout=case.output or None, file=case.file, line=case.line)
+    if case.result is Result.FAILED:
+        built.add_failure_info(case.message, case.body, case.type)
+    elif case.result is Result.ERROR:
+        built.add_error_info(case.message, case.body, case.type)
+    elif case.result is Result.SKIPPED:
+        built.add_skipped_info(case.message, case.body)
+    return built
+
+
+def _suite_properties(verdict: Verdict, name: str) -> dict[str, str]:
+    seen = [c for process in verdict.processes if process.log == name for c in process.compilers]
+    log = next((log for log in verdict.logs if log.path == name), None)
+    values = {
+        "policy": verdict.policy.name,
+        "policy.sha256": verdict.policy.sha256,
+        "tool.version": verdict.tool_version,
+        "log.sha256": log.sha256 if log else None,
+        "compiler": ", ".join(dict.fromkeys(compiler.name for compiler in seen)),
+        "compiler.version": ", ".join(
+            dict.fromkeys(compiler.version for compiler in seen if compiler.version)
+        ),
+        "clock": verdict.today.isoformat(),
+        "verdict": verdict.outcome.value if verdict.outcome else None,
+    }
+    return {key: _attribute(value) for key, value in values.items() if value}
+
+
+def _within_limit(found: Iterable[Case]) -> Iterator[Case]:
+    """The cases, safe to write, as long as the file stays small enough; then one that counts the rest."""
+    room, rest = FILE_BYTES, []
+    for case in found:
+        written = _safe(case)
+        room -= _bytes(written)
+        if room > 0:
+            yield written
+        else:
+            rest.append(case)
+    if rest:
+        yield left_out(rest)
+
+
+def _unique(found: Iterable[Case]) -> Iterator[Case]:
+    """The cases with names that no two share: the place added where that tells them apart, else a number."""
+    taken: dict[str, int] = {}
+    for case in found:
+        name = case.name
+        for apart in filter(None, case.apart):
+            if name in taken:
+                name = f"{name}, {apart}"
+        base = name
+        while name in taken:
+            taken[base] += 1
+            name = f"{base} #{taken[base]}"
+        taken[name] = 1
+        yield replace(case, name=name)
+
+
+def _safe(case: Case) -> Case:
+    file = _attribute(case.file).removeprefix("./") if case.file else None
+    return replace(
+        case,
+        name=_attribute(case.name),
+        classname=_attribute(case.classname),
+        type=_attribute(case.type),
+        message=_attribute(case.message),
+        body=_body(case.body),
+        output=_body(case.output),
+        apart=tuple(_attribute(words) for words in case.apart),
+        file=file,
+        properties={key: _attribute(value) for key, value in case.properties.items()},
+    )
+
+
+def _attribute(text: str) -> str:
+    return safe.shorten(safe.xml(safe.inline(text)), TEXT_CHARACTERS)
+
+
+def _body(text: str) -> str:
+    """Text of an element, cut at `BODY_BYTES` in UTF-8."""
+    text = safe.xml(text)
+    if len(text.encode()) <= BODY_BYTES:
+        return text
+    return text.encode()[: BODY_BYTES - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+def _bytes(case: Case) -> int:
+    """How many bytes a case takes in the file, at most: escapes grow a character to six bytes."""
+    texts = (case.name, case.classname, case.type, case.message, case.body, case.output, case.file or "")
+    marks = sum(text.count(mark) for text in (*texts, *case.properties.values()) for mark in '&<>"\n\t')
+    written = sum(len(text.encode()) for text in (*texts, *case.properties.values()))
+    return (
+        _CASE_BYTES + written + 5 * marks + 40 * len(case.properties) + sum(len(text) for text in case.apart)
+    )
