@@ -1,0 +1,114 @@
+"""The front door: `fallback-gate check LOG...`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date
+
+import click
+
+from fallback_gate.cli.output import rendered, to_file, to_stdout, wants_color
+from fallback_gate.cli.progress import progress
+from fallback_gate.reports import FORMATS
+
+
+class Day(click.ParamType):
+    """A date as YYYY-MM-DD, and nothing else."""
+
+    name = "date"
+
+    def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Read the date."""
+        if isinstance(value, date):
+            return value
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            day = None
+        if day is None or day.isoformat() != value:
+            self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
+        return day
+
+
+class Output(click.ParamType):
+    """FORMAT=PATH."""
+
+    name = "format=path"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, path = value.partition("=")
+        if not equals or not path or name not in FORMATS:
+            known = ", ".join(FORMATS)
+            self.fail(f"{value!r} is not FORMAT=PATH with a format of {known}; for example junit=report.xml", param, ctx)
+        return name, path
+
+
+@click.command("check", context_settings={"max_content_width": 100})
+@click.argument("logs", nargs=-1, metavar="[LOG]...")
+@click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up; see the docs).")
+@click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+              help="What to print on standard output.")  # fmt: skip
+@click.option("-o", "--output", "outputs", type=Output(), multiple=True, metavar="FORMAT=PATH",
+              help="Also write this report to a file; may be given several times.")  # fmt: skip
+@click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
+@click.option("--waiver", "waiver_file", metavar="FILE", help="A waiver for the release named by --release.")
+@click.option("--release", metavar="NAME", help="The release that is being judged.")
+@click.option("--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today].")
+@click.option("--hash", "hash_logs", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+              help="Colour the text report.")  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")
+@click.option("-v", "--verbose", count=True, help="All events and all proofs.")
+def check_command(
+    logs: tuple[str, ...],
+    policy: str | None,
+    format_: str,
+    outputs: tuple[tuple[str, str], ...],
+    exit_zero: bool,
+    waiver_file: str | None,
+    release: str | None,
+    today: date | None,
+    hash_logs: bool,
+    color: str,
+    quiet: bool,
+    verbose: int,
+) -> int:
+    """Judge compiler logs by a policy.
+
+    LOG is a file, a folder, a glob, a zip archive of a CI run, or - for standard input; gz, xz, bz2 and
+    zst are read as they are. Without LOG, the policy's own `logs` are read.
+
+    \b
+    Examples:
+      fallback-gate check compile.log
+      fallback-gate check build/*.log --policy builtin:llm-decode
+      fallback-gate check logs/ -p policies/decode.yaml -o junit=report.xml -o json=report.json
+    """
+    from fallback_gate.gate import check
+
+    with progress() as moved:
+        verdict = check(
+            logs,
+            policy,
+            today=today,
+            waiver_file=waiver_file,
+            release=release,
+            hash_logs=hash_logs,
+            exit_zero=exit_zero,
+            progress=moved,
+        )
+    for name, path in outputs:
+        if path != "-":
+            to_file(path, FORMATS[name](verdict))
+    in_color = wants_color(color, os.environ, sys.stdout.isatty())
+    to_stdout(rendered(verdict, format_, color=in_color, verbose=verbose, quiet=quiet))
+    for name, path in outputs:
+        if path == "-":
+            to_stdout(FORMATS[name](verdict))
+    return verdict.exit_code

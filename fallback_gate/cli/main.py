@@ -1,0 +1,61 @@
+"""The front door: the command `fallback-gate`, and what becomes of every error."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+
+from fallback_gate import __version__
+from fallback_gate.cli.check import check_command
+from fallback_gate.errors import EXIT_BUG, GateError
+
+_CONTEXT = {
+    "help_option_names": ["-h", "--help"],
+    "auto_envvar_prefix": "FALLBACK_GATE",
+    "max_content_width": 100,
+}
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, "-V", "--version", prog_name="fallback-gate")
+def cli() -> None:
+    """Find each operator that silently fell back to a slow path, and block the release.
+
+    Exit codes: 0 pass or waived, 1 blocked, 2 usage or an input that could not be read, 3 unproven,
+    70 a bug in fallback-gate.
+    """
+
+
+cli.add_command(check_command)
+
+
+def main() -> None:
+    """Run the command. Every error ends with one clear text and the contract's exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("fallback-gate: interrupted; no verdict was reached", err=True)
+        code = 130
+    except GateError as wrong:
+        for line in str(wrong).splitlines():
+            click.echo(f"fallback-gate: {line}", err=True)
+        code = wrong.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 2
+    except Exception:  # noqa: BLE001 - the last door: a bug must not read as "blocked"
+        click.echo(traceback.format_exc(), err=True)
+        click.echo(
+            f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict (exit code {EXIT_BUG}). "
+            "Please report the lines above with the command.",
+            err=True,
+        )
+        code = EXIT_BUG
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,67 @@
+"""The front door: where reports go. Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from fallback_gate.errors import GateError
+from fallback_gate.model import Verdict
+from fallback_gate.reports import FORMATS
+
+
+class OutputError(GateError):
+    """A report that could not be written."""
+
+
+def wants_color(choice: str, environ: Mapping[str, str], terminal: bool) -> bool:
+    """`--color` decides; with `auto`, NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE, then the terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return terminal and environ.get("TERM") != "dumb"
+
+
+def rendered(verdict: Verdict, name: str, *, color: bool, verbose: int, quiet: bool) -> str:
+    """The report for standard output."""
+    if name != "text":
+        return FORMATS[name](verdict)
+    from fallback_gate.reports import text
+
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    return text.render(verdict, color=color, verbose=verbose, quiet=quiet, width=width)
+
+
+def to_stdout(report: str) -> None:
+    """Print a report, whatever the terminal's encoding can't show."""
+    data = report if report.endswith("\n") else report + "\n"
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+
+
+def to_file(path: str, report: str) -> None:
+    """Write a report under a temporary name beside its place, then rename it. Raises `OutputError`."""
+    place = Path(path)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(report if report.endswith("\n") else report + "\n")
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, place)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        raise OutputError(f"cannot write the report {path}: {why}; name another place with --output") from None

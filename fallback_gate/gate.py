@@ -1,0 +1,269 @@
+"""The walk through the house, from bytes to one verdict. Read this first.
+
+    sources    which logs, and how to read them
+    scan       which of their lines matter
+    compilers  what those lines report, and what they prove
+    events     one event for each fallback, however often it was said
+    policy     what is allowed
+    verdict    proof first, then findings: one outcome
+
+Reports dress the verdict; they are chosen by the caller.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from fallback_gate import policy as policies
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book, LogEvidence, aliases, merge, read_log
+from fallback_gate.compilers.rule import Evidence
+from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
+from fallback_gate.events.fold import Fold
+from fallback_gate.model import (
+    EXIT_CODES,
+    Decision,
+    Finding,
+    LogReport,
+    Outcome,
+    ProcessKey,
+    ProcessVerdict,
+    Verdict,
+)
+from fallback_gate.policy.entry import Policy
+from fallback_gate.scan.window import Scan
+from fallback_gate.sources import Source, expand
+from fallback_gate.verdict import decide, waiver
+from fallback_gate.verdict.proof import located, process_verdict
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the logs of one run say, as it is gathered."""
+
+    fold: Fold = field(default_factory=Fold)
+    sources: dict[str, Source] = field(default_factory=dict)
+    logs: dict[str, LogEvidence] = field(default_factory=dict)
+    counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
+        """Line numbers of positions in a log."""
+        if self.counted[log]:
+            return {position: position for position in positions}
+        try:
+            return self.sources[log].lines_at(positions)
+        except Unreadable as problem:
+            self.logs[log].extent.problem = str(problem)
+            return {}
+
+
+def check(
+    logs: Sequence[str | os.PathLike[str]],
+    policy: str | os.PathLike[str] | None = None,
+    *,
+    today: date | None = None,
+    waiver_file: str | os.PathLike[str] | None = None,
+    release: str | None = None,
+    hash_logs: bool = False,
+    exit_zero: bool = False,
+    progress: Callable[[Source, int], None] | None = None,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Judge compiler logs by a policy: the one verdict that every report is made of.
+
+    `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
+    names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
+    rule. `today` (UTC) decides what has expired. `progress` is called with each source and the bytes read
+    of it so far. An input that can't be read is in `Verdict.errors`, with exit code 2.
+
+    Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
+    or a waiver comes without the release that it is for.
+    """
+    from fallback_gate import __version__
+
+    today = today or datetime.now(timezone.utc).date()
+    cwd = cwd or Path.cwd()
+    reference = policies.find(str(policy) if policy is not None else None, environ or os.environ, cwd)
+    rule = policies.load(reference, today)
+    if waiver_file is not None and not release:
+        raise InputError("a waiver holds for one release: name it with --release NAME")
+    pardon = waiver.load(Path(waiver_file)) if waiver_file is not None else None
+    arguments = [str(log) for log in logs] or list(rule.logs)
+    if not arguments:
+        raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
+
+    sources, errors = expand(arguments, cwd)
+    book = Book(READERS, rule.rules)
+    run = _Run()
+    for source in sources:
+        _read(source, book, run, hash_logs, progress)
+
+    alias, evidence = _pool(run)
+    events = run.fold.events(run.lines, alias)
+    findings = tuple(policies.judge(event, rule, today) for event in events)
+    processes = _processes(run, evidence, book, rule, findings)
+    reports = tuple(_log_report(log, run, processes) for log in run.logs)
+    limits = policies.limits(findings, rule)
+    missing = decide.expectations(processes, rule)
+    proven = decide.whole(processes, reports, rule, limits, missing)
+    outcome = decide.outcome(findings, limits, proven)
+    summary = None
+    if pardon is not None:
+        summary = waiver.apply(pardon, release or "", today, outcome, findings, bool(limits.exceeded))
+        if summary.applied:
+            outcome = Outcome.WAIVED if proven else Outcome.UNPROVEN
+    exit_code = EXIT_USAGE if errors else EXIT_CODES[outcome]
+    if exit_zero and exit_code == EXIT_CODES[Outcome.BLOCKED]:
+        exit_code = 0
+    return Verdict(
+        outcome=None if errors else outcome,
+        exit_code=exit_code,
+        today=today,
+        policy=rule.summary,
+        logs=reports,
+        processes=processes,
+        findings=findings,
+        reasons=(*limits.exceeded, *limits.open, *missing),
+        notes=(*_unrecognised(reports), *policies.notes(rule, findings, today)),
+        errors=tuple(errors),
+        waiver=summary,
+        tool_version=__version__,
+    )
+
+
+def _read(
+    source: Source, book: Book, run: _Run, hash_logs: bool, progress: Callable[[Source, int], None] | None
+) -> None:
+    count_lines = not source.rereadable
+    with source.open() as stream:
+        scan = Scan(book.expressions, _Watched(stream, source, progress) if progress else stream, count_lines=count_lines)
+        said = read_log(source.path, scan, book, run.fold.add)
+    run.sources[source.path] = source
+    run.logs[source.path] = said
+    run.counted[source.path] = count_lines
+    if hash_logs:
+        try:
+            digest = source.sha256()
+        except Unreadable as problem:
+            said.extent.problem = said.extent.problem or str(problem)
+        else:
+            if digest:
+                run.hashes[source.path] = digest
+
+
+class _Watched:
+    """A stream that tells how far it was read."""
+
+    def __init__(self, stream: object, source: Source, progress: Callable[[Source, int], None]) -> None:
+        self._stream, self._source, self._progress = stream, source, progress
+        self._done = 0
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """As the stream's."""
+        got: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+        self._done += got
+        self._progress(self._source, self._done)
+        return got
+
+
+def _pool(run: _Run) -> tuple[dict[ProcessKey, ProcessKey], dict[ProcessKey, dict[str, Evidence]]]:
+    """The evidence of each process of the run, and which unnamed ones turned out to be which."""
+    every: dict[ProcessKey, dict[str, Evidence]] = {}
+    for said in run.logs.values():
+        every.update(said.processes)
+    alias = aliases(every)
+    pooled: dict[ProcessKey, dict[str, Evidence]] = {}
+    for process, compilers in every.items():
+        home = pooled.setdefault(alias.get(process, process), {})
+        for compiler, evidence in compilers.items():
+            if compiler in home:
+                merge(home[compiler], evidence)
+            else:
+                home[compiler] = evidence
+    return alias, _without_bystanders(pooled, run)
+
+
+def _without_bystanders(
+    pooled: dict[ProcessKey, dict[str, Evidence]], run: _Run
+) -> dict[ProcessKey, dict[str, Evidence]]:
+    """Leave out lines of no named process that report but prove nothing, beside named ones that do.
+
+    Their events stand; they are no process that owes a proof. Ranks that the log names and that said
+    nothing of a compiler are processes, and owe one.
+    """
+    kept = {}
+    for process, compilers in pooled.items():
+        if process.pid is None:
+            others = {
+                name for p, mine in pooled.items() if p.log == process.log and p.pid is not None for name in mine
+            }
+            compilers = {name: e for name, e in compilers.items() if e.facts or name not in others}
+            if not compilers:
+                continue
+        kept[process] = compilers
+    for log, said in run.logs.items():
+        present = {process.rank for process in kept if process.log == log}
+        for rank in sorted((said.extent.ranks or said.extent.local_ranks) - present):
+            kept[ProcessKey(log, rank)] = {}
+    return kept
+
+
+def _processes(
+    run: _Run,
+    evidence: Mapping[ProcessKey, Mapping[str, Evidence]],
+    book: Book,
+    rule: Policy,
+    findings: Sequence[Finding],
+) -> tuple[ProcessVerdict, ...]:
+    guilty = {p for finding in findings if finding.decision is Decision.BLOCKED for p in finding.event.processes}
+    verdicts = [
+        process_verdict(process, compilers, book.readers, rule, process in guilty)
+        for process, compilers in evidence.items()
+    ]
+    verdicts.sort(key=lambda v: (list(run.logs).index(v.log), v.rank if v.rank is not None else -1, v.pid or -1))
+    wanted: dict[str, set[int]] = {}
+    for verdict in verdicts:
+        for compiler in verdict.compilers:
+            for proof in compiler.proof.values():
+                if proof.line is not None:
+                    wanted.setdefault(verdict.log, set()).add(proof.line)
+    line_of = {
+        (log, position): line
+        for log, positions in wanted.items()
+        for position, line in run.lines(log, positions).items()
+    }
+    return located(verdicts, line_of)
+
+
+def _log_report(log: str, run: _Run, processes: Sequence[ProcessVerdict]) -> LogReport:
+    source, said = run.sources[log], run.logs[log]
+    mine = [process.outcome for process in processes if process.log == log]
+    recognised = any(said.processes.values())
+    outcome: Outcome | None
+    if Outcome.BLOCKED in mine:
+        outcome = Outcome.BLOCKED
+    elif said.extent.problem or Outcome.UNPROVEN in mine:
+        outcome = Outcome.UNPROVEN
+    elif recognised:
+        outcome = Outcome.PASS
+    else:
+        outcome = Outcome.UNPROVEN if source.named else None
+    return LogReport(
+        path=log,
+        bytes=source.size if source.size is not None else said.extent.bytes,
+        sha256=run.hashes.get(log),
+        recognised=recognised,
+        outcome=outcome,
+        problem=said.extent.problem,
+    )
+
+
+def _unrecognised(reports: Sequence[LogReport]) -> list[str]:
+    """A note for each log that was found beside others and holds no known compiler."""
+    return [f"{log.path}: no line of a known compiler; not judged" for log in reports if log.outcome is None]
