@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fallback_gate.model import Kind, Outcome, ProcessVerdict, Proof, State
 
 _ASSIGNMENT = re.compile(r"^[A-Z][A-Z0-9_]*=\S*$")
+_NAMES = re.compile(r"^[+-]?[A-Za-z_][^,/]*(,[+-]?[A-Za-z_][^,/]*)*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ def next_settings(open_gaps: Iterable[Gap]) -> tuple[str, ...]:
         for word in words:
             name, _, value = word.partition("=")
             known = variables.setdefault(name, [])
+            if known and known != [value] and not _NAMES.match(value):
+                others.append(word)  # two levels of one variable are no list
+                continue
             known += [item for item in value.split(",") if item not in known]
     line = " ".join(f"{name}={','.join(values)}" for name, values in variables.items())
-    return tuple(filter(None, (line, *others)))
+    return tuple(filter(None, (line, *dict.fromkeys(others))))

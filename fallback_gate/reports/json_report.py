@@ -29,8 +29,13 @@ EXCERPT_CHARACTERS = 500
 
 
 def render(verdict: Verdict) -> str:
-    """The report as ASCII text, two blanks an indent, with a line feed at its end."""
-    return json.dumps(_safe(document(verdict)), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    """The report as ASCII text, two blanks an indent, with a line feed at its end.
+
+    No CI runner that prints it finds a command: of `##[name]`, which they obey anywhere in a line, the
+    second character is written as an escape, which parsers turn back.
+    """
+    text = json.dumps(_safe(document(verdict)), indent=2, ensure_ascii=True, allow_nan=False)
+    return text.replace("##", "#\\u0023") + "\n"
 
 
 def document(verdict: Verdict) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from junit_xml import TestCase, TestSuite  # type: ignore[import-untyped]
+from junit_xml import TestCase, TestSuite
 
 from fallback_gate.model import Verdict
 from fallback_gate.reports import safe

@@ -93,7 +93,7 @@ def story(finding: Finding) -> str:
         ("rule", words.rule(finding)),
         ("next", words.sentence(event.help) if event.help else None),
         ("names", ", ".join(map(words.sentence, event.names)) or None),
-        ("fingerprint", event.fingerprint),
+        ("fingerprint", words.sentence(event.fingerprint)),
     )
     head = f"{words.title(event)}, {words.how_often([finding])} [{words.sentence(event.id)}]"
     return "\n".join([head, *(f"{label}: {text}" for label, text in facts if text)])

@@ -91,7 +91,7 @@ def wrap(text: str, width: int, most: int | None = None) -> list[str]:
     return lines or [""]
 
 
-def table(rows: Sequence[Sequence[str]], width: int, least: int = 10) -> list[list[str]]:
+def table(rows: Sequence[Sequence[str]], width: int, least: int = 6) -> list[list[str]]:
     """The cells of each row padded to columns and cut so that a row, two blanks between cells, fits."""
     widths = [max(columns(cell) for cell in column) for column in zip(*rows, strict=True)]
     while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > least:

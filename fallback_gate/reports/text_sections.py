@@ -14,7 +14,7 @@ MOST_BLOCKS = 20
 MOST_PLACES = 4
 MOST_FRAMES = 6
 EXCERPT_COLUMNS = 300
-TABLE_COLUMNS = 70  # below this a table's cells are too narrow to read
+TABLE_COLUMNS = 80  # below this a table's cells are too narrow to read
 
 
 def blocked(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
@@ -122,7 +122,9 @@ def allowed(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     rows = [_allowed_row(group, f"{verdict.policy.path}:") for group in shown]
     if sheet.width >= TABLE_COLUMNS:
         heading = ["op", "kind", "count", "until", "owner", "reason", "rule"]
-        for number, cells in enumerate(layout.table([heading, *rows], sheet.width - 2)):
+        told = [at for at in range(len(heading)) if any(row[at] != "-" for row in rows)]
+        table = [[row[at] for at in told] for row in (heading, *rows)]
+        for number, cells in enumerate(layout.table(table, sheet.width - 2)):
             line = "  ".join(cells).rstrip()
             yield "  " + (line if number else sheet.paint(line, "dim"))
     else:

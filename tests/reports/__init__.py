@@ -1,0 +1,1 @@
+"""The reports, each read back by something other than what wrote it."""
