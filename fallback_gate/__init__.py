@@ -1,8 +1,8 @@
 """fallback-gate: no release with an operator that silently fell back to a slow path.
 
-    from fallback_gate import check
-    verdict = check(["compile.log"], policy="builtin:llm-decode")
-    verdict.outcome, verdict.exit_code, verdict.findings
+from fallback_gate import check
+verdict = check(["compile.log"], policy="builtin:llm-decode")
+verdict.outcome, verdict.exit_code, verdict.findings
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def check(
     rule = policies.load(reference, today)
     if waiver_file is not None and not release:
         raise InputError("a waiver holds for one release: name it with --release NAME")
-    pardon = waiver.load(Path(waiver_file)) if waiver_file is not None else None
+    pardon = waiver.load(os.fspath(waiver_file)) if waiver_file is not None else None
     arguments = [str(log) for log in logs] or list(rule.logs)
     if not arguments:
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
@@ -108,7 +108,7 @@ def check(
     events = run.fold.events(run.lines, alias)
     findings = tuple(policies.judge(event, rule, today) for event in events)
     processes = _processes(run, evidence, book, rule, findings)
-    reports = tuple(_log_report(log, run, processes) for log in run.logs)
+    reports = tuple(_log_report(log, run, processes, book) for log in run.logs)
     limits = policies.limits(findings, rule)
     missing = decide.expectations(processes, rule)
     proven = decide.whole(processes, reports, rule, limits, missing)
@@ -142,7 +142,11 @@ def _read(
 ) -> None:
     count_lines = not source.rereadable
     with source.open() as stream:
-        scan = Scan(book.expressions, _Watched(stream, source, progress) if progress else stream, count_lines=count_lines)
+        scan = Scan(
+            book.expressions,
+            _Watched(stream, source, progress) if progress else stream,
+            count_lines=count_lines,
+        )
         said = read_log(source.path, scan, book, run.fold.add)
     run.sources[source.path] = source
     run.logs[source.path] = said
@@ -201,7 +205,10 @@ def _without_bystanders(
     for process, compilers in pooled.items():
         if process.pid is None:
             others = {
-                name for p, mine in pooled.items() if p.log == process.log and p.pid is not None for name in mine
+                name
+                for p, mine in pooled.items()
+                if p.log == process.log and p.pid is not None
+                for name in mine
             }
             compilers = {name: e for name, e in compilers.items() if e.facts or name not in others}
             if not compilers:
@@ -221,12 +228,16 @@ def _processes(
     rule: Policy,
     findings: Sequence[Finding],
 ) -> tuple[ProcessVerdict, ...]:
-    guilty = {p for finding in findings if finding.decision is Decision.BLOCKED for p in finding.event.processes}
+    guilty = {
+        p for finding in findings if finding.decision is Decision.BLOCKED for p in finding.event.processes
+    }
     verdicts = [
         process_verdict(process, compilers, book.readers, rule, process in guilty)
         for process, compilers in evidence.items()
     ]
-    verdicts.sort(key=lambda v: (list(run.logs).index(v.log), v.rank if v.rank is not None else -1, v.pid or -1))
+    verdicts.sort(
+        key=lambda v: (list(run.logs).index(v.log), v.rank if v.rank is not None else -1, v.pid or -1)
+    )
     wanted: dict[str, set[int]] = {}
     for verdict in verdicts:
         for compiler in verdict.compilers:
@@ -241,7 +252,7 @@ def _processes(
     return located(verdicts, line_of)
 
 
-def _log_report(log: str, run: _Run, processes: Sequence[ProcessVerdict]) -> LogReport:
+def _log_report(log: str, run: _Run, processes: Sequence[ProcessVerdict], book: Book) -> LogReport:
     source, said = run.sources[log], run.logs[log]
     mine = [process.outcome for process in processes if process.log == log]
     recognised = any(said.processes.values())
@@ -254,13 +265,27 @@ def _log_report(log: str, run: _Run, processes: Sequence[ProcessVerdict]) -> Log
         outcome = Outcome.PASS
     else:
         outcome = Outcome.UNPROVEN if source.named else None
+    problem = said.extent.problem
+    if outcome is Outcome.UNPROVEN and not recognised and not problem:
+        problem = _nothing_known(said, book)
     return LogReport(
         path=log,
         bytes=source.size if source.size is not None else said.extent.bytes,
         sha256=run.hashes.get(log),
         recognised=recognised,
         outcome=outcome,
-        problem=said.extent.problem,
+        problem=problem,
+    )
+
+
+def _nothing_known(said: LogEvidence, book: Book) -> str:
+    """Why a log without any known line is unproven, and how to record one that says something."""
+    if not said.extent.bytes:
+        return "the log is empty"
+    settings = "; ".join(f"{reader.name}: {reader.setting}" for reader in book.readers.values() if reader.setting)
+    return (
+        "no line of a known compiler: at its default level a compiler may fall back without a word. "
+        f"Record the log with the settings that show it ({settings})"
     )
 
 

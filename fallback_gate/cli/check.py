@@ -13,7 +13,7 @@ from fallback_gate.cli.progress import progress
 from fallback_gate.reports import FORMATS
 
 
-class Day(click.ParamType):
+class Day(click.ParamType[date]):
     """A date as YYYY-MM-DD, and nothing else."""
 
     name = "date"
@@ -31,7 +31,7 @@ class Day(click.ParamType):
         return day
 
 
-class Output(click.ParamType):
+class Output(click.ParamType[tuple[str, str]]):
     """FORMAT=PATH."""
 
     name = "format=path"
@@ -45,13 +45,22 @@ class Output(click.ParamType):
         name, equals, path = value.partition("=")
         if not equals or not path or name not in FORMATS:
             known = ", ".join(FORMATS)
-            self.fail(f"{value!r} is not FORMAT=PATH with a format of {known}; for example junit=report.xml", param, ctx)
+            self.fail(
+                f"{value!r} is not FORMAT=PATH with a format of {known}; for example junit=report.xml",
+                param,
+                ctx,
+            )
         return name, path
 
 
 @click.command("check", context_settings={"max_content_width": 100})
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
-@click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up; see the docs).")
+@click.option(
+    "-p",
+    "--policy",
+    metavar="FILE|builtin:NAME",
+    help="The policy that judges (default: looked up).",
+)
 @click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True,
               help="What to print on standard output.")  # fmt: skip
 @click.option("-o", "--output", "outputs", type=Output(), multiple=True, metavar="FORMAT=PATH",
@@ -59,8 +68,12 @@ class Output(click.ParamType):
 @click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
 @click.option("--waiver", "waiver_file", metavar="FILE", help="A waiver for the release named by --release.")
 @click.option("--release", metavar="NAME", help="The release that is being judged.")
-@click.option("--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today].")
-@click.option("--hash", "hash_logs", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
+@click.option(
+    "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
+)
+@click.option(
+    "--hash", "hash_logs", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again)."
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")

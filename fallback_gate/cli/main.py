@@ -50,11 +50,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 2
-    except Exception:  # noqa: BLE001 - the last door: a bug must not read as "blocked"
+    except Exception:
         click.echo(traceback.format_exc(), err=True)
         click.echo(
-            f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict (exit code {EXIT_BUG}). "
-            "Please report the lines above with the command.",
+            f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict "
+            f"(exit code {EXIT_BUG}). Please report the lines above with the command.",
             err=True,
         )
         code = EXIT_BUG

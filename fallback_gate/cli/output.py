@@ -64,4 +64,6 @@ def to_file(path: str, report: str) -> None:
             raise
     except OSError as problem:
         why = problem.strerror or str(problem)
-        raise OutputError(f"cannot write the report {path}: {why}; name another place with --output") from None
+        raise OutputError(
+            f"cannot write the report {path}: {why}; name another place with --output"
+        ) from None

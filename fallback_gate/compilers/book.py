@@ -29,17 +29,19 @@ class Book:
         self.own_markers: dict[str, dict[str, Marker]] = {}
         self._by_anchor: dict[bytes, list[Rule | Marker]] = {}
         for reader in readers.values():
-            for known in (*reader.rules, *reader.markers):
-                self._enter(known)
-        for rule in own:
-            self._enter(rule)
-            if isinstance(rule, Marker):
-                self.own_markers.setdefault(rule.compiler, {})[rule.id] = rule
-            if rule.compiler not in self.readers:
-                self.readers[rule.compiler] = _reader_of(rule.compiler)
-            if isinstance(rule, Rule) and rule.compiler not in readers:
-                known_reader = self.readers[rule.compiler]
-                self.readers[rule.compiler] = replace(known_reader, required=known_reader.required | {rule.kind})
+            for rule in reader.rules:
+                self._enter(rule)
+            for marker in reader.markers:
+                self._enter(marker)
+        for mine in own:
+            self._enter(mine)
+            if isinstance(mine, Marker):
+                self.own_markers.setdefault(mine.compiler, {})[mine.id] = mine
+            if mine.compiler not in self.readers:
+                self.readers[mine.compiler] = _reader_of(mine.compiler)
+            if isinstance(mine, Rule) and mine.compiler not in readers:
+                known = self.readers[mine.compiler]
+                self.readers[mine.compiler] = replace(known, required=known.required | {mine.kind})
         self.expressions = list(self._by_anchor)
         self._entries = list(self._by_anchor.values())
 
@@ -80,7 +82,11 @@ class LogEvidence:
 
 
 def read_log(
-    name: str, scan: Scan, book: Book, tell: Callable[[Report, ProcessKey], None], budget: Budget | None = None
+    name: str,
+    scan: Scan,
+    book: Book,
+    tell: Callable[[Report, ProcessKey], None],
+    budget: Budget | None = None,
 ) -> LogEvidence:
     """Read one log: `tell` gets each report and who printed it."""
     said = LogEvidence(extent=scan.extent)
@@ -116,14 +122,29 @@ def _settle(said: LogEvidence, book: Book) -> None:
 
 
 def aliases(processes: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKey, ProcessKey]:
-    """Lines without a process id belong to the one process of their rank, where there is just one."""
-    found = {}
-    for unnamed in processes:
-        if unnamed.pid is not None:
-            continue
-        named = [p for p in processes if p.pid is not None and p.rank == unnamed.rank and p.log == unnamed.log]
-        if len(named) == 1:
-            found[unnamed] = named[0]
+    """Which processes of one log are the same, where some lines tell only a part of who printed them.
+
+    Lines without a rank (before the process group is there, and after it is gone) belong to the rank with
+    their process id; lines without a process id belong to the one process of their rank. Where more than
+    one fits, none is taken.
+    """
+    found: dict[ProcessKey, ProcessKey] = {}
+    for key in processes:
+        if key.rank is None and key.pid is not None:
+            homes = [p for p in processes if p.log == key.log and p.pid == key.pid and p.rank is not None]
+            if len(homes) == 1:
+                found[key] = homes[0]
+    for key in processes:
+        if key.pid is None:
+            homes = list(
+                {
+                    found.get(p, p): None
+                    for p in processes
+                    if p.log == key.log and p.pid is not None and key.rank in (found.get(p, p).rank, p.rank)
+                }
+            )
+            if len(homes) == 1:
+                found[key] = homes[0]
     return found
 
 

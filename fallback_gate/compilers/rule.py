@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 
 import regex
 
@@ -131,11 +131,12 @@ class Reader:
     markers: tuple[Marker, ...]
     required: frozenset[Kind]
     prove: Callable[[Evidence], Mapping[Kind, Proof]]
+    setting: str = ""  # how to record a log that proves something
     version: Callable[[Evidence], str | None] = lambda evidence: None
     inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(pattern: str) -> regex.Pattern[str]:
     """The pattern, compiled when it is first hit."""
     return regex.compile(pattern)

@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from fallback_gate.compilers import torch_dynamo as dynamo
 from fallback_gate.compilers import torch_inductor as inductor
-from fallback_gate.compilers.rule import Marker, Reader, Rule
-from fallback_gate.compilers.torch_proof import MARKERS, REQUIRED, prove
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.torch_proof import MARKERS, REQUIRED, SETTING, prove
 from fallback_gate.model import Kind, Scope
 
 NAME = "torch.compile"
@@ -56,7 +56,7 @@ _KERNEL_HELP = (
 GRAPH_BREAK = Rule(
     id="torch/graph-break",
     compiler=NAME,
-    anchor=("Graph break in user code at", "duplicate graph break) in user code at"),
+    anchor=("Graph break",),
     pattern=r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at (?P<file>.+):(?P<line>\d+)",
     kind=Kind.GRAPH_BREAK,
     scope=Scope.SITE,
@@ -65,7 +65,8 @@ GRAPH_BREAK = Rule(
     seen_in="2.7 to 2.14, artifact graph_breaks (which +dynamo switches on)",
     matches=(
         _GRAPH_BREAKS + "Graph break in user code at /app/moe/breaks.py:64",
-        _GRAPH_BREAKS + "Graph break (user stack suppressed due to duplicate graph break) in user code at breaks.py:64",
+        _GRAPH_BREAKS
+        + "Graph break (user stack suppressed due to duplicate graph break) in user code at breaks.py:64",
     ),
     ignores=(
         "docs: Graph break in user code at model.py:3 means that ...",
@@ -77,7 +78,7 @@ GRAPH_BREAK = Rule(
 ITEM = Rule(
     id="torch/item-break",
     compiler=NAME,
-    anchor=("Graph break from `Tensor.item",),
+    anchor=("Graph break",),
     pattern=r"Graph break from `Tensor\.item\(\)`, consider setting:",
     kind=Kind.GRAPH_BREAK,
     scope=Scope.SITE,
@@ -93,7 +94,7 @@ ITEM = Rule(
 BUILTIN = Rule(
     id="torch/untraceable-builtin",
     compiler=NAME,
-    anchor=("does not know how to trace the builtin", "Graph break due to unsupported builtin"),
+    anchor=("does not know how to trace", "Graph break"),
     pattern=r"UserWarning: (?:Dynamo does not know how to trace the builtin `|Graph break due to unsupported builtin )(?P<op>[\w.]+)",
     kind=Kind.GRAPH_BREAK,
     scope=Scope.SITE,
@@ -104,7 +105,10 @@ BUILTIN = Rule(
         "/opt/torch/_dynamo/variables/functions.py:2431: UserWarning: Dynamo does not know how to trace the builtin `sys.getrefcount.` This function is",
         "/opt/torch/_dynamo/variables/functions.py:702: UserWarning: Graph break due to unsupported builtin sys.getrefcount. This function",
     ),
-    ignores=(_GRAPH_BREAKS + "  Explanation: Dynamo does not know how to trace the builtin `time.thread_time_ns.` This",),
+    ignores=(
+        _GRAPH_BREAKS
+        + "  Explanation: Dynamo does not know how to trace the builtin `time.thread_time_ns.` This",
+    ),
     at_least=True,
     read=dynamo.untraceable_builtin,
 )
@@ -142,7 +146,7 @@ SKIPPED_IN_LOOP = Rule(
 RECOMPILE_LIMIT = Rule(
     id="torch/recompile-limit",
     compiler=NAME,
-    anchor=("torch._dynamo hit config.", "torchdynamo hit config."),
+    anchor=("hit config.",),
     pattern=r"(?:torch\._dynamo|torchdynamo) hit config\.(?P<limit>\w*(?:recompile|cache_size)_limit \(\d+\))",
     kind=Kind.RECOMPILE_LIMIT,
     scope=Scope.REGION,
@@ -155,7 +159,10 @@ RECOMPILE_LIMIT = Rule(
         "W" + _DYNAMO + "torch._dynamo hit config.accumulated_recompile_limit (256)",
         "W" + _DYNAMO + "torch._dynamo hit config.cache_size_limit (64)",
     ),
-    ignores=("torch._dynamo hit config.recompile_limit (8)", "W" + _DYNAMO + "torch._dynamo hit config.verbose"),
+    ignores=(
+        "torch._dynamo hit config.recompile_limit (8)",
+        "W" + _DYNAMO + "torch._dynamo hit config.verbose",
+    ),
     read=dynamo.recompile_limit,
 )
 
@@ -199,7 +206,7 @@ NO_FRAMES = Rule(
 EAGER_BACKEND = Rule(
     id="torch/eager-backend",
     compiler=NAME,
-    anchor=("Step 2: calling compiler function",),
+    anchor=("compiler function",),
     pattern=r"Step 2: calling compiler function (?P<backend>(?:aot_)?eager\w*)\b",
     kind=Kind.EAGER_FRAME,
     scope=Scope.PROGRAM,
@@ -238,22 +245,32 @@ TRACING_DISABLED = Rule(
     meaning="Tracing is disabled as a whole (TORCH_COMPILE_DISABLE): every frame runs in eager.",
     help="Unset TORCH_COMPILE_DISABLE.",
     seen_in="2.13, DEBUG of dynamo",
-    matches=("V" + _DYNAMO + "skipping: forward (reason: Dynamo tracing is disabled, file: /app/moe/decoder.py)",),
-    ignores=("V" + _DYNAMO + "skipping: __iter__ (reason: frame is in the Dynamo skipfiles list, file: /x/container.py)",),
+    matches=(
+        "V" + _DYNAMO + "skipping: forward (reason: Dynamo tracing is disabled, file: /app/moe/decoder.py)",
+    ),
+    ignores=(
+        "V"
+        + _DYNAMO
+        + "skipping: __iter__ (reason: frame is in the Dynamo skipfiles list, file: /x/container.py)",
+    ),
     read=dynamo.tracing_disabled,
 )
 
 RESUMED = Rule(
     id="torch/graph-break",
     compiler=NAME,
-    anchor=("start tracing torch_dynamo_resume_in_",),
+    anchor=("torchdynamo start tracing",),
     pattern=r"Step 1: torchdynamo start tracing (?P<function>torch_dynamo_resume_in_\S+_at_\d+) (?P<file>.+):(?P<line>\d+)",
     kind=Kind.GRAPH_BREAK,
     scope=Scope.SITE,
     meaning=GRAPH_BREAK.meaning,
     help="Add graph_breaks to TORCH_LOGS for the reason. " + _BREAK_HELP,
     seen_in="2.4 to 2.14, INFO of dynamo",
-    matches=("I" + _DYNAMO + "Step 1: torchdynamo start tracing torch_dynamo_resume_in_rmsnorm_at_28 /app/tv/breaks.py:28",),
+    matches=(
+        "I"
+        + _DYNAMO
+        + "Step 1: torchdynamo start tracing torch_dynamo_resume_in_rmsnorm_at_28 /app/tv/breaks.py:28",
+    ),
     ignores=("I" + _DYNAMO + "Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",),
     read=dynamo.resumed,
 )
@@ -296,8 +313,12 @@ IMPLICIT = Rule(
 SCHEDULED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
-    anchor=("scheduling FallbackKernel(", "scheduling ScatterFallback(", "scheduling IndexPutFallback(",
-            "scheduling InplaceBernoulliFallback("),
+    anchor=(
+        "scheduling FallbackKernel(",
+        "scheduling ScatterFallback(",
+        "scheduling IndexPutFallback(",
+        "scheduling InplaceBernoulliFallback(",
+    ),
     pattern=r"scheduling (?P<node>\w*Fallback\w*)\($",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
@@ -312,7 +333,7 @@ SCHEDULED = Rule(
 FUSED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
-    anchor=(".node.kernel = torch.ops.", ".node.kernel = aten."),
+    anchor=(".node.kernel = ",),
     pattern=r"\.node\.kernel = (?P<op>(?:torch\.ops|aten)\.[\w.]+)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
@@ -327,7 +348,7 @@ FUSED = Rule(
 CALLED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
-    anchor=("torch.ops.", "aten."),
+    anchor=(" torch.ops.", " aten."),
     after="[__output_code] ",
     pattern=r"\[__output_code\]|\.__output_code:",
     kind=Kind.OP_FALLBACK,
@@ -346,7 +367,8 @@ CALLED = Rule(
         _CODE + "        assert_size_stride(buf27, (2, 8, 2), (16, 2, 1), 'torch.ops.aten.topk.default')",
         _CODE + "alloc_from_pool = torch.ops.inductor._alloc_from_pool",
         _CODE + "        aten.randint.low_out(-9223372036854775808, 9223372036854775807, [1], out=buf0)",
-        _CODE + "#   %topk : [num_users=2] = call_function[target=torch.ops.aten.topk.default](args = (%div, 2))",
+        _CODE
+        + "#   %topk : [num_users=2] = call_function[target=torch.ops.aten.topk.default](args = (%div, 2))",
         "V1130 00:31:36.193000 5156 torch/_functorch/x.py:1] [0/0] [__aot_graphs]  topk = torch.ops.aten.topk.default(a, 2)",
     ),
     read=inductor.called,
@@ -362,7 +384,11 @@ PROXY_EXECUTOR = Rule(
     meaning="The ahead-of-time package calls this operator through the interpreter-like proxy executor.",
     help=_KERNEL_HELP,
     seen_in="2.13, WARNING of AOTInductor",
-    matches=("W" + _INDUCTOR + "aten.median.dim is missing a c-shim implementation, using proxy executor as fallback",),
+    matches=(
+        "W"
+        + _INDUCTOR
+        + "aten.median.dim is missing a c-shim implementation, using proxy executor as fallback",
+    ),
     at_least=True,
     read=inductor.proxied,
 )
@@ -412,8 +438,12 @@ CUDAGRAPH_SKIP = Rule(
     help="Remove what the reason names: CPU inputs, mutated inputs, or an operator that can't be captured.",
     seen_in="2.11 and 2.13, WARNING",
     matches=(
-        "W" + _INDUCTOR + "[__cudagraphs] skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
-        "W" + _INDUCTOR + "[__cudagraphs] skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
+        "W"
+        + _INDUCTOR
+        + "[__cudagraphs] skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
+        "W"
+        + _INDUCTOR
+        + "[__cudagraphs] skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
     ),
     ignores=("# skipping cudagraphs due to mutated inputs",),
     read=inductor.skipped_cudagraph,
@@ -429,8 +459,12 @@ PARTITION = Rule(
     meaning="A part of the compiled graph can't be captured in a CUDA graph; its kernels are launched one by one.",
     help="Move the operators that the partition lists to the GPU or out of the compiled region.",
     seen_in="2.11, artifact cudagraphs (which +inductor switches on)",
-    matches=("V" + _INDUCTOR + "[__cudagraphs]   Partition 1: 2 nodes, non-cudagraphable, inputs=11, outputs=4",),
-    ignores=("V" + _INDUCTOR + "[__cudagraphs]   Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",),
+    matches=(
+        "V" + _INDUCTOR + "[__cudagraphs]   Partition 1: 2 nodes, non-cudagraphable, inputs=11, outputs=4",
+    ),
+    ignores=(
+        "V" + _INDUCTOR + "[__cudagraphs]   Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",
+    ),
     read=inductor.partition,
 )
 
@@ -456,4 +490,4 @@ RULES = (
     PROXY_EXECUTOR, COMPLEX, VMAP, CUDAGRAPH_SKIP, PARTITION, FLEX,
 )  # fmt: skip
 
-READER = Reader(name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove)
+READER = Reader(name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove, setting=SETTING)

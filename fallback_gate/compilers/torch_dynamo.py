@@ -16,7 +16,7 @@ from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, parse, user_stack
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
-from fallback_gate.scan.record import Record
+from fallback_gate.scan.record import Line, Record
 
 LONGEST_BREAK = 400  # lines of one graph-break record
 LONGEST_ERROR = 450
@@ -51,13 +51,18 @@ def base(rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scop
     )
 
 
-def messages(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[str]:
-    """The messages of the record's further physical lines, up to one that opens the next record."""
+def continued(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[Line]:
+    """The record's further physical lines, without prefix, up to one that opens the next record."""
     for line in record.continued(log.prefix, limit):
-        message = line[len(log.prefix) :].removeprefix(" ")
+        message = line.text[len(log.prefix) :].removeprefix(" ")
         if stop and message.startswith(stop):
             return
-        yield message
+        yield Line(message, line.position)
+
+
+def messages(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[str]:
+    """As `continued`, the texts alone."""
+    return (line.text for line in continued(record, log, limit, stop))
 
 
 def graph_break(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
@@ -65,7 +70,8 @@ def graph_break(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable
     log = parse(record.text)
     if not log or log.artifact != "graph_breaks":
         return
-    lines = list(messages(record, log, LONGEST_BREAK, stop="Graph break "))
+    record_lines = list(continued(record, log, LONGEST_BREAK, stop="Graph break "))
+    lines = [line.text for line in record_lines]
     reason, nested = _reason(lines)
     stack = _traceback_after("User code traceback:", lines)
     where = Location(match["file"], int(match["line"]), stack.innermost.function if stack.innermost else None)
@@ -82,10 +88,11 @@ def graph_break(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable
         location=where,
     )
     yield event
-    skipped = next((m for line in lines if (m := _SKIPPED_FRAME.search(line))), None)
+    skipped = next(((m, line) for line in record_lines if (m := _SKIPPED_FRAME.search(line.text))), None)
     if skipped:
-        frame = function(skipped["function"])
-        place = Location(skipped["file"], int(skipped["line"]), frame)
+        named, told = skipped
+        frame = function(named["function"])
+        place = Location(named["file"], int(named["line"]), frame)
         yield replace(
             event,
             id="torch/frame-skipped",
@@ -94,7 +101,9 @@ def graph_break(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable
             op=frame,
             names=(frame,),
             stack=_from(stack.functions, frame),
-            files=(skipped["file"], *(f for f in files if f != skipped["file"])),
+            files=(named["file"], *(f for f in files if f != named["file"])),
+            position=told.position,
+            text=told.text,
             reason=f"{nested or 'graph break'}; the whole frame runs in eager ({reason})",
             location=place,
         )
@@ -148,9 +157,9 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     text = "\n".join(lines[:30] if isinstance(lines, list) else lines)
     if "torch._dynamo.graph_break()" in reason:
         return ("torch._dynamo.graph_break",)
-    if (
-        "disable" in reason or "function" in reason or "callable" in reason
-    ) and (found := _FUNCTION_OBJECT.search(text)):
+    if ("disable" in reason or "function" in reason or "callable" in reason) and (
+        found := _FUNCTION_OBJECT.search(text)
+    ):
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
         return (f"{found['module']}.{found['name']}",)
@@ -328,7 +337,7 @@ def nothing_traced(rule: Rule, record: Record, match: regex.Match[str]) -> Itera
 
 def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:
     """The frames that the list at exit names, as (function, file:line); None where the list is cut."""
-    listed = []
+    listed: list[tuple[str, str]] = []
     for message in messages(record, log, 100_000):
         if message.startswith("]"):
             return listed

@@ -44,9 +44,13 @@ def hinted(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Repo
         return
     name = match["op"]
     if name == "None":
-        yield replace(base(rule, record, log, "*", Scope.UNKNOWN), reason="PyTorch 2.4 does not name the operator")
+        yield replace(
+            base(rule, record, log, "*", Scope.UNKNOWN), reason="PyTorch 2.4 does not name the operator"
+        )
     elif is_compute(name):
-        yield replace(named(base(rule, record, log, name), name), reason="Inductor has no code for it: FallbackKernel")
+        yield replace(
+            named(base(rule, record, log, name), name), reason="Inductor has no code for it: FallbackKernel"
+        )
 
 
 def implicit(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
@@ -90,7 +94,10 @@ def fused(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Repor
     """A node of the post-fusion dump whose kernel is an operator, not generated code."""
     log = parse(record.text)
     if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
-        yield replace(named(base(rule, record, log, match["op"]), match["op"]), reason="the node's kernel is an ATen call")
+        yield replace(
+            named(base(rule, record, log, match["op"]), match["op"]),
+            reason="the node's kernel is an ATen call",
+        )
 
 
 def called(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
@@ -238,7 +245,9 @@ def _partition_report(
     computed = [node.op for node in nodes if node.op and node.ir != "DeviceCopy"]
     ops = list(dict.fromkeys(computed + copies))
     stack = user_stack(next((node.stack for node in nodes if node.stack), ()))
-    report = replace(base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM), id=identifier, kind=kind)
+    report = replace(
+        base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM), id=identifier, kind=kind
+    )
     names: list[str] = []
     for name in ops:
         names += [operator(name), plain(name)]

@@ -90,28 +90,28 @@ def _marker(
 MARKERS = (
     _marker(
         "trace-started",
-        "Step 1: torchdynamo start tracing",
+        "torchdynamo start tracing",
         r"Step 1: torchdynamo start tracing (\S+) (.+:\d+)\s*$",
         "Dynamo's INFO level is on, and this frame was traced.",
         _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
     ),
     _marker(
         "trace-done",
-        "Step 1: torchdynamo done tracing",
+        "torchdynamo done tracing",
         r"Step 1: torchdynamo done tracing (\S+) \(RETURN_\w+",
         "The frame was traced to its end without a break.",
         _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
     ),
     _marker(
         "backend-called",
-        "Step 2: calling compiler function",
+        "compiler function",
         r"Step 2: calling compiler function (.+?)\s*$",
         "This back end got the graph.",
         _I + "[0/0] Step 2: calling compiler function inductor",
     ),
     _marker(
         "backend-done",
-        "Step 2: done compiler function",
+        "compiler function",
         r"Step 2: done compiler function (.+?)\s*$",
         "The back end returned.",
         _I + "[0/0] Step 2: done compiler function inductor",
@@ -137,12 +137,13 @@ MARKERS = (
         "COMPILING GRAPH due to",
         r"COMPILING GRAPH due to GraphCompileReason\(",
         "Dynamo's DEBUG level is on, which prints every graph break.",
-        _V + "[0/0] COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)",
+        _V
+        + "[0/0] COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)",
         _debug,
     ),
     _marker(
         "graph-breaks-on",
-        "raph break",
+        "Graph break",
         r"\[__graph_breaks\] Graph break |\.__graph_breaks: \[DEBUG\] Graph break",
         "The artifact graph_breaks is on: a break was printed.",
         _V + "[0/0] [__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",
@@ -157,7 +158,7 @@ MARKERS = (
     ),
     _marker(
         "output-code",
-        "Output code:",
+        "Output code",
         r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
         "The artifact output_code is on: the generated wrapper of this graph follows.",
         _V + "[0/0] [__output_code] Output code: ",
@@ -165,7 +166,7 @@ MARKERS = (
     ),
     _marker(
         "output-code-ended",
-        "Output code written to:",
+        "Output code",
         r"Output code written to:",
         "The generated wrapper was printed to its end.",
         _V + "[0/0] [__output_code] Output code written to: /tmp/torchinductor/zj/czj.py",
@@ -231,7 +232,10 @@ class _Facts:
         lists = evidence.of("torch/frames-listed")
         whole = [found[1:] for found in lists if found[0] == "whole"]
         return cls(
-            started={cid.split("_")[0]: f"{name} {place}" for cid, name, place in evidence.of("torch/trace-started")},
+            started={
+                cid.split("_")[0]: f"{name} {place}"
+                for cid, name, place in evidence.of("torch/trace-started")
+            },
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
             backends={cid: name for cid, name in evidence.of("torch/backend-called")},
             returned={cid for cid, _ in evidence.of("torch/backend-done")},
@@ -248,7 +252,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if missing:
         return {kind: _open(kind, evidence, facts, missing) for kind in _SHOWN}
     line = evidence.first("torch/trace-started")
-    shown = Proof(State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line)
+    shown = Proof(
+        State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
+    )
     cudagraphs = _cudagraphs(evidence, facts, line)
     return {
         Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
@@ -296,7 +302,9 @@ def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
     level_shows = {
         Kind.GRAPH_BREAK: "torch/graph-breaks-on" in evidence.facts or "torch/dynamo-debug" in evidence.facts,
         Kind.EAGER_FRAME: bool(facts.started),
-        Kind.OP_FALLBACK: bool({"torch/output-code", "torch/lowered", "torch/cache-hit"} & evidence.facts.keys()),
+        Kind.OP_FALLBACK: bool(
+            {"torch/output-code", "torch/lowered", "torch/cache-hit"} & evidence.facts.keys()
+        ),
         Kind.CUDAGRAPH_SKIP: "torch/partitioned" in evidence.facts,
         Kind.DEVICE_FALLBACK: "torch/partitioned" in evidence.facts,
     }
@@ -313,7 +321,9 @@ def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         return Proof(State.PROVEN, "the artifact graph_breaks was on: every graph break is printed", line)
     unfinished = sorted(facts.started[frame] for frame in facts.started.keys() - facts.done)
     if not unfinished:
-        return Proof(State.PROVEN, "each frame was traced to its end, which a graph break would have prevented", line)
+        return Proof(
+            State.PROVEN, "each frame was traced to its end, which a graph break would have prevented", line
+        )
     why = f"the trace of {unfinished[0]} did not reach its end, and this level does not say why"
     return Proof(State.UNOBSERVABLE, why, None, SETTING)
 
@@ -331,15 +341,18 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
     if not facts.backends:
         return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
     if "torch/cpp-wrapper" in evidence.facts:
-        return Proof(State.UNPROVEN, "the wrapper is C++, whose operator calls this reader does not tell apart")
+        return Proof(
+            State.UNPROVEN, "the wrapper is C++, whose operator calls this reader does not tell apart"
+        )
     printed = {cid for cid, _ in evidence.of("torch/output-code")}
     printed &= {cid for cid, artifact in evidence.of("torch/output-code-ended") if artifact == "output_code"}
-    shown = printed | {cid for (cid,) in evidence.of("torch/lowered")}
+    cached = {cid for cid, *_ in evidence.of("torch/cache-hit")}
+    shown = printed | {cid for (cid,) in evidence.of("torch/lowered")} - cached
     hidden = sorted(set(facts.backends) - shown)
     if not hidden:
         how = "its generated code is printed" if printed else "each scheduled node is printed"
         return Proof(State.PROVEN, f"for every graph {how}: a fallback kernel would be in it", line)
-    if "torch/cache-hit" in evidence.facts:
+    if cached:
         why = f"graph [{hidden[0]}] came from a cache: it was not lowered, so no fallback kernel could be printed"
         return Proof(State.UNPROVEN, why, evidence.first("torch/cache-hit"), SETTING)
     if shown or "torch/output-code" in evidence.facts:
@@ -347,12 +360,23 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         return Proof(State.UNPROVEN, why, None, SETTING)
     hints = " (perf_hints leaves out scatter and index_put, and all on a cache hit)"
     perf = "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported
-    why = "this level prints no op_fallback" if not perf else "this level prints only a part of op_fallback" + hints
+    why = (
+        "this level prints no op_fallback"
+        if not perf
+        else "this level prints only a part of op_fallback" + hints
+    )
     return Proof(State.UNOBSERVABLE, why, None, SETTING)
 
 
 def _cudagraphs(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
-    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {cid for (cid,) in evidence.of("torch/lowered")}
+    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {
+        cid for (cid,) in evidence.of("torch/lowered")
+    }
     if facts.backends and not set(facts.backends) - shown:
         return Proof(State.PROVEN, "the partitions of every graph are printed", line)
-    return Proof(State.UNOBSERVABLE, "this level prints no partitions", None, "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs")
+    return Proof(
+        State.UNOBSERVABLE,
+        "this level prints no partitions",
+        None,
+        "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs",
+    )

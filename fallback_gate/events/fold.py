@@ -51,7 +51,11 @@ class Gathered:
     def add(self, report: Report, process: ProcessKey) -> None:
         """Take one more report of this event."""
         self.count += 1
-        if process.log == self.log and len(self.positions) < MOST_LINES and report.position not in self.positions:
+        if (
+            process.log == self.log
+            and len(self.positions) < MOST_LINES
+            and report.position not in self.positions
+        ):
             self.positions.append(report.position)
         self.at_least = self.at_least and report.at_least
         self.processes.setdefault(process)
@@ -83,7 +87,9 @@ class Gathered:
             self.files = report.files
         if report.reason and len(report.reason) > len(self.reason or ""):
             self.reason = report.reason
-        if report.location and (self.location is None or (report.location.function and not self.location.function)):
+        if report.location and (
+            self.location is None or (report.location.function and not self.location.function)
+        ):
             self.location = report.location
         if self.op == "*":
             self.op = report.op
@@ -164,7 +170,9 @@ def _joined_by_name(table: dict[Key, Gathered]) -> dict[Key, Gathered]:
     placed: dict[tuple[str, Kind, str], list[Gathered]] = {}
     for key, gathered in table.items():
         if key[3]:
-            for name in {spelling.casefold() for n in (gathered.op, *gathered.names) for spelling in spellings(n)}:
+            for name in {
+                spelling.casefold() for n in (gathered.op, *gathered.names) for spelling in spellings(n)
+            }:
                 placed.setdefault((key[0], key[1], name), []).append(gathered)
     kept: dict[Key, Gathered] = {}
     for key, gathered in table.items():

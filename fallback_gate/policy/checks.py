@@ -21,6 +21,8 @@ E = TypeVar("E")
 
 KINDS = {kind.value: kind for kind in Kind}
 
+LARGEST_NUMBER = 10**9
+
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -90,6 +92,9 @@ def whole(page: Page, key: Key, value: object, least: int = 0) -> int | None:
     """A whole number that is not less than `least`; a truth value is none."""
     if isinstance(value, bool) or not isinstance(value, int):
         _not(page, key, value, "a whole number", f"write a number from {least} up, without quotes")
+        return None
+    if abs(value) > LARGEST_NUMBER:
+        page.complain(key, "the number is too large", f"write one up to {LARGEST_NUMBER}")
         return None
     if value < least:
         page.complain(key, f"{shown(value)} is too small", f"write a number from {least} up")
@@ -163,7 +168,7 @@ def kind_globs(page: Page, key: Key, value: object) -> tuple[str, ...]:
     """Globs over the names of kinds, each of which matches at least one."""
     found = globs(page, key, value)
     for glob in found:
-        if not any(matches(glob, name) for name in KINDS):
+        if not any(matches((glob,), name) for name in KINDS):
             advice = f"the nearest is {nearest(glob, KINDS)} (known: {', '.join(KINDS)})"
             page.complain(key, f"{shown(glob)} is no kind of fallback", advice)
     return found

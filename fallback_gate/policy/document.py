@@ -51,7 +51,8 @@ class Page:
 
     def told(self) -> Iterator[str]:
         """All problems in the order of the file, each `path:line: text`, none twice."""
-        yield from dict.fromkeys(f"{self.name}:{line}: {text}" for line, text in sorted(self.problems))
+        in_order = sorted(self.problems, key=lambda problem: problem[0])
+        yield from dict.fromkeys(f"{self.name}:{line}: {text}" for line, text in in_order)
 
 
 def shown(value: object) -> str:
@@ -92,9 +93,8 @@ def read(data: bytes, name: str) -> Page:
             page.value = _Values(page, loader).of(node, (), ())
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
-        page.complain_line(
-            line, f"the character U+{ord(str(error.character)):04X} may not stand here; take it out"
-        )
+        where = shown(text[error.position : error.position + 1])
+        page.complain_line(line, f"the character {where} may not stand here; take it out")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         page.complain_line(mark.line + 1 if mark else 1, _syntax(error))

@@ -18,14 +18,15 @@ LONGEST_GLOB = 1000
 _SET = re.compile(r"\[!?\]?[^\]]*\]")
 
 
-@lru_cache(maxsize=8192)
-def _compiled(glob: str) -> re.Pattern[str]:
-    return re.compile(translate(glob))
+@lru_cache(maxsize=1024)
+def _union(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern for all globs of a key: an event meets many names and many globs."""
+    return re.compile("|".join(rf"{translate(glob)}|{re.escape(glob)}\Z" for glob in globs) or "(?!)")
 
 
-def matches(glob: str, text: str) -> bool:
-    """Whether a glob matches a text as it stands."""
-    return glob == text or _compiled(glob).match(text) is not None
+def matches(globs: tuple[str, ...], text: str) -> bool:
+    """Whether one of the globs matches a text as it stands."""
+    return _union(globs).match(text) is not None
 
 
 def flaw(glob: str) -> str | None:
@@ -73,47 +74,73 @@ def same_operator(one: str, other: str) -> bool:
     return comparable(one) in forms(other) or comparable(other) in forms(one)
 
 
-def operator(glob: str, name: str) -> bool:
-    """Whether a glob matches an operator; one without an overload covers all overloads."""
-    wanted = comparable(glob)
-    return any(matches(wanted, form) for form in forms(name))
+@lru_cache(maxsize=1024)
+def _comparable(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(comparable(glob) for glob in globs)
 
 
-def operator_bare(glob: str, name: str) -> bool:
+@lru_cache(maxsize=1024)
+def _bare(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(glob for glob in _comparable(globs) if "." not in glob)
+
+
+def operator(globs: tuple[str, ...], name: str) -> bool:
+    """Whether one of the globs matches an operator; one without an overload covers all overloads."""
+    return any(matches(_comparable(globs), form) for form in forms(name))
+
+
+def operator_bare(globs: tuple[str, ...], name: str) -> bool:
     """As `operator`, and a glob without a namespace matches the last part of the name too."""
-    if operator(glob, name):
-        return True
-    wanted = comparable(glob)
-    return "." not in wanted and any(matches(wanted, form.rpartition(".")[2]) for form in forms(name))
+    last = (form.rpartition(".")[2] for form in forms(name))
+    return operator(globs, name) or any(matches(_bare(globs), part) for part in last)
 
 
-def function_loosely(glob: str, name: str) -> bool:
-    """Whether a glob may mean a function, as far as the log tells its name.
+def operator_as_function(globs: tuple[str, ...], name: str) -> bool:
+    """Whether one of the globs over operators means a user's function, in any case."""
+    name = name.lower()
+    return matches(_comparable(globs), name) or matches(_bare(globs), name.rpartition(".")[2])
+
+
+def function_loosely(globs: tuple[str, ...], name: str) -> bool:
+    """Whether one of the globs may mean a function, as far as the log tells its name.
 
     A log that says only `forward` does not tell the class: `*Layer.forward` may be meant. A log that
     says `DecoderLayer.forward` tells more than the glob `forward` asks for.
     """
-    return _loosely(glob, name, ".")
+    return matches(_loose(globs, "."), name) or ("." not in name and matches(_last(globs, "."), name))
 
 
-def file_loosely(glob: str, path: str) -> bool:
-    """Whether a glob may mean a file, as far as the log tells its path; see `function_loosely`."""
-    return file(glob, path) or _loosely(slashed(glob), slashed(path), "/")
+def file(globs: tuple[str, ...], path: str) -> bool:
+    """Whether one of the globs matches a path as it stands; `*/f.py` matches a bare `f.py` too."""
+    return matches(_paths(globs), slashed(path))
 
 
-def _loosely(glob: str, name: str, separator: str) -> bool:
-    if matches(glob, name) or matches("*" + separator + glob, name):
-        return True
-    last = glob.rpartition(separator)[2]
-    return separator not in name and not is_wild(last) and matches(last, name)
-
-
-def file(glob: str, path: str) -> bool:
-    """Whether a glob matches a path as it stands; `*/decoder.py` matches a bare `decoder.py` too."""
-    glob, path = slashed(glob), slashed(path)
-    return matches(glob, path) or (glob.startswith("*/") and matches(glob, "/" + path))
+def file_loosely(globs: tuple[str, ...], path: str) -> bool:
+    """Whether one of the globs may mean a file, as far as the log tells its path: see `function_loosely`."""
+    globs, path = _paths(globs), slashed(path)
+    return matches(_loose(globs, "/"), path) or ("/" not in path and matches(_last(globs, "/"), path))
 
 
 def slashed(path: str) -> str:
     """A path with forward slashes, as compilers on Windows do not print it."""
     return path.replace("\\", "/")
+
+
+@lru_cache(maxsize=1024)
+def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
+    """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
+    paths = tuple(slashed(glob) for glob in globs)
+    return (*paths, *(path.removeprefix("*/") for path in paths if path.startswith("*/")))
+
+
+@lru_cache(maxsize=1024)
+def _loose(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
+    """The globs, each also with anything in front."""
+    return (*globs, *(f"*{separator}{glob}" for glob in globs))
+
+
+@lru_cache(maxsize=1024)
+def _last(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
+    """The last part of each glob, where it names something."""
+    parts = (glob.rpartition(separator)[2] for glob in globs)
+    return tuple(part for part in parts if not is_wild(part))

@@ -31,11 +31,9 @@ def limits(findings: Sequence[Finding], policy: Policy) -> Limits:
         where = "" if rank is None else f" on rank {rank}"
         counted = f"{sites} site{'' if sites == 1 else 's'}{where}"
         if sites > limit:
-            exceeded.append(f"{what} is {limit}, and there are {counted}")
+            exceeded.append(f"{what} is {limit}, exceeded by {counted}")
         elif any(event.count_is_lower_bound for event in events):
-            open_.append(
-                f"{what} is {limit}, and there are at least {counted}: the compiler says it once for many"
-            )
+            open_.append(f"{what} is {limit}, met by at least {counted}: the compiler says it once for many")
     return Limits(tuple(exceeded), tuple(open_))
 
 

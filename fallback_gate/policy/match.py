@@ -10,7 +10,6 @@ list it is hot, unless a cold entry names that very thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 
 from fallback_gate.events import names
@@ -73,51 +72,36 @@ def hot_untold(entry: HotEntry, event: Event) -> tuple[str, ...] | None:
 
 
 def _hot_op(patterns: tuple[str, ...], event: Event) -> bool | None:
-    things = [event.op, *event.names, *([event.layer] if event.layer else [])]
-    if any(globs.operator_bare(glob, name) for glob in patterns for name in things if name != "*"):
+    things = (event.op, *event.names, event.layer or "*")
+    if any(globs.operator_bare(patterns, name) for name in things if name != "*"):
         return True
-    functions = _functions(event)
-    if any(
-        globs.function_loosely(g.lower(), name.lower()) for g in patterns for name in functions if _plain(g)
-    ):
-        return True
-    if any(globs.matches(g.lower(), name.lower()) for g in patterns for name in functions):
+    if any(globs.operator_as_function(patterns, name) for name in _functions(event)):
         return True
     return None if event.op == "*" else False
 
 
-def _plain(glob: str) -> bool:
-    """Whether a glob over operators has no namespace, so that it may mean a function."""
-    return "." not in globs.comparable(glob)
-
-
 def _hot_function(patterns: tuple[str, ...], event: Event) -> bool | None:
     functions = _functions(event)
-    if not functions:
-        return None
-    return any(globs.function_loosely(glob, name) for glob in patterns for name in functions)
+    return any(globs.function_loosely(patterns, name) for name in functions) if functions else None
 
 
 def _hot_file(patterns: tuple[str, ...], event: Event) -> bool | None:
     files = {*event.files, *([event.location.file] if event.location and event.location.file else [])}
-    if not files:
-        return None
-    return any(globs.file_loosely(glob, path) for glob in patterns for path in files)
+    return any(globs.file_loosely(patterns, path) for path in files) if files else None
 
 
 def _hot_layer(patterns: tuple[str, ...], event: Event) -> bool | None:
-    layers = [*event.names, *([event.layer] if event.layer else [])]
-    if any(globs.matches(glob, name) for glob in patterns for name in layers):
+    if any(globs.matches(patterns, name) for name in (*event.names, event.layer or "")):
         return True
     return False if event.layer else None
 
 
 def _compiler(patterns: tuple[str, ...], event: Event) -> bool:
-    return any(globs.matches(glob.lower(), event.compiler.lower()) for glob in patterns)
+    return globs.matches(tuple(glob.lower() for glob in patterns), event.compiler.lower())
 
 
 def _kind(patterns: tuple[str, ...], event: Event) -> bool:
-    return any(globs.matches(glob, event.kind.value) for glob in patterns)
+    return globs.matches(patterns, event.kind.value)
 
 
 _HOT = {
@@ -154,27 +138,27 @@ def cold_matches(entry: ColdEntry, event: Event) -> bool:
     return all(_COLD[key](patterns, event) for key, patterns in entry.asks().items())
 
 
-def _cold_op(patterns: Iterable[str], event: Event) -> bool:
+def _cold_op(patterns: tuple[str, ...], event: Event) -> bool:
     if event.op == "*":
-        said = [event.op, event.id, *event.names, *([event.reason] if event.reason else [])]
-        return any(globs.matches(glob.lower(), text.lower()) for glob in patterns for text in said)
-    spelled = [event.op, *(name for name in event.names if globs.same_operator(name, event.op))]
-    return any(globs.operator(glob, name) for glob in patterns for name in spelled)
+        lower = tuple(glob.lower() for glob in patterns)
+        said = (event.op, event.id, *event.names, event.reason or "*")
+        return any(globs.matches(lower, text.lower()) for text in said)
+    spelled = (event.op, *(name for name in event.names if globs.same_operator(name, event.op)))
+    return any(globs.operator(patterns, name) for name in spelled)
 
 
-def _cold_function(patterns: Iterable[str], event: Event) -> bool:
-    return any(globs.matches(glob, name) for glob in patterns for name in _innermost(event))
+def _cold_function(patterns: tuple[str, ...], event: Event) -> bool:
+    return any(globs.matches(patterns, name) for name in _innermost(event))
 
 
-def _cold_file(patterns: Iterable[str], event: Event) -> bool:
+def _cold_file(patterns: tuple[str, ...], event: Event) -> bool:
     at = event.location.file if event.location else None
     path = at or (event.files[0] if event.files else None)
-    return path is not None and any(globs.file(glob, path) for glob in patterns)
+    return path is not None and globs.file(patterns, path)
 
 
-def _cold_layer(patterns: Iterable[str], event: Event) -> bool:
-    layer = event.layer
-    return layer is not None and any(globs.matches(glob, layer) for glob in patterns)
+def _cold_layer(patterns: tuple[str, ...], event: Event) -> bool:
+    return event.layer is not None and globs.matches(patterns, event.layer)
 
 
 _COLD = {

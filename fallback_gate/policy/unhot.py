@@ -27,7 +27,7 @@ def _rest(hot: HotEntry, unhot: UnhotEntry) -> HotEntry | None:
     for key, globs in unhot.asks().items():
         if key not in asked:
             return hot
-        rest = tuple(name for name in asked[key] if not any(_covers(key, glob, name) for glob in globs))
+        rest = tuple(name for name in asked[key] if not _covers(key, globs, name))
         if rest:
             rests[key] = rest
         if rest == asked[key]:
@@ -37,5 +37,5 @@ def _rest(hot: HotEntry, unhot: UnhotEntry) -> HotEntry | None:
     return replace(hot, **rests) if len(rests) == 1 else hot  # type: ignore[arg-type]
 
 
-def _covers(key: str, glob: str, name: str) -> bool:
-    return operator(glob, name) if key == "op" else matches(glob, name)
+def _covers(key: str, globs: tuple[str, ...], name: str) -> bool:
+    return operator(globs, name) if key == "op" else matches(globs, name)

@@ -40,5 +40,5 @@ def database(expressions: Iterable[bytes], *, once: bool = False) -> Callable[..
 
 
 def rank_expressions() -> list[bytes]:
-    """One expression for each rank: those of torch.distributed (`[rank7]:`), then torchrun's (`[default7]:`)."""
+    """One expression a rank: first torch.distributed's (`[rank7]:`), then torchrun's (`[default7]:`)."""
     return [rb"\[%s%d\]:" % (name, rank) for name in (b"rank", b"default") for rank in range(MOST_RANKS)]

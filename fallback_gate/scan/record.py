@@ -8,7 +8,8 @@ by the window that the scan holds, so a record never costs more than its window.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.sources.envelope import Envelope, unwrap
 
@@ -39,6 +40,13 @@ class View:
         return self.buffer[start:end].decode("utf-8", "replace")
 
 
+class Line(NamedTuple):
+    """One further line of a record: its text, unwrapped, and its position."""
+
+    text: str
+    position: int
+
+
 @dataclass(slots=True)
 class Record:
     """One line that was hit.
@@ -53,12 +61,18 @@ class Record:
     view: View
     start: int
     end: int
-    line_text: str = field(default="")
+    counts_lines: bool
 
     @property
     def rank(self) -> int | None:
         """The rank that the envelope names."""
         return self.envelope.rank
+
+    def position_at(self, start: int) -> int:
+        """The position of a later line of the window, which starts at this byte of it."""
+        if self.counts_lines:
+            return self.position + self.view.buffer.count(b"\n", self.start, start)
+        return self.position + start - self.start
 
     def following(self, limit: int) -> Iterator[str]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
@@ -74,7 +88,7 @@ class Record:
                 skipped += end - start + 1
             at = end + 1
 
-    def continued(self, prefix: str, limit: int) -> Iterator[str]:
+    def continued(self, prefix: str, limit: int) -> Iterator[Line]:
         """The next lines that hold `prefix`, from the prefix on, at most `limit`.
 
         For compilers that repeat the whole prefix on each physical line of a record.
@@ -86,14 +100,18 @@ class Record:
             if hit < 0:
                 return
             start, at = self.view.line(hit)
-            text, _ = unwrap(self.view.text(start, at, hit))
-            found = text.find(prefix)
-            if found < 0:
-                return
-            yield text[found:]
+            yield Line(self._from(prefix, start, hit, at), self.position_at(start))
+
+    def _from(self, prefix: str, start: int, hit: int, end: int) -> str:
+        """The text of a line from the prefix on, which starts at the byte `hit` of it."""
+        raw = self.view.buffer[hit : min(end, hit + LONGEST_LINE)]
+        if b"\x1b" not in raw and self.view.buffer[start : start + 1] != b"{":
+            return raw.decode("utf-8", "replace").removesuffix("\r")
+        text, _ = unwrap(self.view.text(start, end, hit))
+        return text[max(0, text.find(prefix)) :]
 
 
-def record_at(view: View, at: int, start: int, end: int, position: int) -> Record:
+def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:
     """Cut out the record whose line spans `start` to `end` and was hit at the byte `at`."""
     raw = view.buffer[start:end]
     if b"\r" in raw:
@@ -104,4 +122,4 @@ def record_at(view: View, at: int, start: int, end: int, position: int) -> Recor
             _, envelope = unwrap(view.text(start, start + cut, start))
     else:
         text, envelope = unwrap(view.text(start, end, at))
-    return Record(text, position, envelope, view, start, end)
+    return Record(text, position, envelope, view, start, end, counts_lines)

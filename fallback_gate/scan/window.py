@@ -156,7 +156,9 @@ class Scan:
             here = set()
             while pending and pending[0][0] - self._base < end:
                 here.add(pending.popleft()[1])
-            yield Hit(record_at(view, at, start, end, self._position(start)), frozenset(here))
+            position = self._position(start)
+            record = record_at(view, at, start, end, position, counts_lines=self._count_lines)
+            yield Hit(record, frozenset(here))
 
     def _position(self, start: int) -> int:
         if not self._count_lines:

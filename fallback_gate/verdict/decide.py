@@ -23,7 +23,7 @@ def expectations(processes: Sequence[ProcessVerdict], policy: Policy) -> list[st
         if absent:
             listed = ", ".join(map(str, absent[:8])) + (" ..." if len(absent) > 8 else "")
             missing.append(
-                f"the policy expects {policy.expect_ranks} ranks, and {len(absent)} of them are in no log: {listed}"
+                f"the policy expects {policy.expect_ranks} ranks; in no log are {len(absent)}: {listed}"
             )
     return missing
 

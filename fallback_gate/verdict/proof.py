@@ -88,7 +88,8 @@ def located(
                     compiler,
                     proof={
                         kind: replace(
-                            proof, line=line_of.get((verdict.log, proof.line)) if proof.line is not None else None
+                            proof,
+                            line=line_of.get((verdict.log, proof.line)) if proof.line is not None else None,
                         )
                         for kind, proof in compiler.proof.items()
                     },

@@ -1,0 +1,45 @@
+# Everything a person does here, by name. CI runs the same targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SAMPLE := sample_logs/moe-decoder-h200
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit bench clean
+
+help: ## Show what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.developed: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed ## Set up, and see a real log blocked
+	@echo '$$ fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving'
+	@$(BIN)/fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving; code=$$?; \
+	if [ $$code -ne 1 ]; then echo "demo: exit code $$code, and 1 (blocked) was expected" >&2; exit 1; fi; \
+	echo "demo: exit code 1 (blocked), as expected: a release job would stop here"
+
+test: lint types unit ## Set up, and run lint, types and the core tests
+
+lint: $(VENV)/.developed ## Lint, format and the one-way flow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.developed ## Type check
+	$(BIN)/mypy
+
+unit: $(VENV)/.developed ## The core tests
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.developed ## Measure speed and memory beside peers
+	$(BIN)/python benchmarks/run.py
+
+clean: ## Remove what these targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,118 @@
+"""Room 3: a user's rule is held to its own lines before it reads a log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
+from fallback_gate.compilers.user_rules import UserRule, faults, read
+from fallback_gate.model import Kind, Scope
+
+GOOD = UserRule(
+    id="acme/no-kernel",
+    compiler="acme",
+    anchor="acme: no kernel",
+    pattern=r"acme: no kernel for (?P<op>\w+)(?: because (?P<reason>.+))?",
+    matches=(
+        "acme: no kernel for sort",
+        "[rank1]: 2026-11-30T09:14:07Z acme: no kernel for topk because why",
+    ),
+    ignores=("acme: no kernel", "acme: kernel for sort"),
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+)
+MARKER = UserRule(
+    id="acme/end",
+    compiler="acme",
+    anchor="acme: finished",
+    pattern=r"acme: finished, (?P<ops>\d+) ops",
+    matches=("acme: finished, 9 ops",),
+    proves=frozenset({Kind.OP_FALLBACK}),
+    ends=True,
+    is_marker=True,
+)
+
+
+def test_a_rule() -> None:
+    assert faults(GOOD) == ()
+    rule = read(GOOD, "policy.yaml:7")
+    assert isinstance(rule, Rule)
+    assert (rule.id, rule.compiler, rule.anchor) == ("acme/no-kernel", "acme", ("acme: no kernel",))
+    assert (rule.kind, rule.scope, rule.limit) == (Kind.OP_FALLBACK, Scope.OPERATOR, USER_PATTERN_SECONDS)
+    assert rule.seen_in == "policy.yaml:7"
+    assert rule.matches == GOOD.matches
+
+
+def test_a_marker() -> None:
+    assert faults(MARKER) == ()
+    marker = read(MARKER, "policy.yaml:7")
+    assert isinstance(marker, Marker)
+    assert (marker.proves, marker.ends, marker.limit) == ({Kind.OP_FALLBACK}, True, USER_PATTERN_SECONDS)
+
+
+@pytest.mark.parametrize("missing", ["id", "compiler", "anchor", "pattern", "kind", "scope"])
+def test_half_a_rule_is_no_rule(missing: str) -> None:
+    with pytest.raises(ValueError, match="faults"):
+        read(replace(GOOD, **{missing: None}), "policy.yaml:7")
+
+
+A = "a" * 40
+LONG = "x" * 4097
+
+
+@pytest.mark.parametrize(
+    ("changed", "key", "word"),
+    [
+        ({"anchor": "no "}, ("anchor",), "3 characters"),
+        ({"anchor": "acme: no" + "x" * 200, "matches": ()}, ("anchor",), "longer"),
+        ({"anchor": 'no "kernel', "matches": ()}, ("anchor",), "quote"),
+        ({"anchor": "no 'kernel", "matches": ()}, ("anchor",), "quote"),
+        ({"anchor": "no \\kernel", "matches": ()}, ("anchor",), "backslash"),
+        ({"anchor": "no\tkernel", "matches": ()}, ("anchor",), "tab"),
+        ({"anchor": "no kernél", "matches": ()}, ("anchor",), "ASCII"),
+        ({"anchor": "no  kernel", "matches": ()}, ("anchor",), "run of blanks"),
+        ({"anchor": "for sort"}, ("matches", 1), "does not stand"),
+        ({"anchor": "T09:14:07Z acme", "matches": GOOD.matches[1:]}, ("matches", 0), "does not stand"),
+        ({"pattern": "(?P<op>"}, ("pattern",), "not valid"),
+        ({"pattern": "acme: no kernel for (?P<name>.*)"}, ("pattern",), "unknown named group name"),
+        ({"pattern": "(acme: no kernel for .*)?"}, ("pattern",), "empty text"),
+        ({"pattern": LONG}, ("pattern",), "longer than 4096"),
+        ({"pattern": "acme: no kernel for sort"}, ("matches", 1), "does not match"),
+        ({"pattern": r"^\[rank|sort", "ignores": ()}, ("matches", 1), "without its envelope"),
+        ({"ignores": ("acme: no kernel for x",)}, ("ignores", 0), "matches this line"),
+        (
+            {"matches": ("acme: no kernel for sort\nacme: no kernel for topk",)},
+            ("matches", 0),
+            "more than one line",
+        ),
+        (
+            {"anchor": "aaaa", "pattern": "(a|aa)+$", "matches": (A,), "ignores": (A + "!",)},
+            ("pattern",),
+            "takes longer",
+        ),
+    ],
+)
+def test_faults(changed: dict[str, object], key: tuple[str | int, ...], word: str) -> None:
+    (fault,) = faults(replace(GOOD, **changed))  # type: ignore[arg-type]
+    assert fault.key == key
+    assert word in fault.what
+    assert fault.advice
+
+
+def test_all_faults_at_once() -> None:
+    said = replace(GOOD, anchor="no", pattern="nothing (?P<opp>x)", ignores=())
+    keys = [fault.key for fault in faults(said)]
+    assert keys == [("anchor",), ("pattern",), ("matches", 0), ("matches", 1)]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[", "a{2,1}", "(?<=a", "\\", "(" * 300, "(?P<op>a)(?P=x)", "[[:alpha:]", "*"]
+)
+def test_any_bad_pattern_is_a_fault(pattern: str) -> None:
+    assert faults(replace(GOOD, pattern=pattern))
+
+
+def test_a_marker_may_name_its_facts_as_it_likes() -> None:
+    assert faults(replace(MARKER, pattern=r"acme: finished, (?P<anything>\d+) ops")) == ()
