@@ -37,7 +37,7 @@ from fallback_gate.model import (
 from fallback_gate.policy.entry import Policy
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, expand
-from fallback_gate.verdict import decide, waiver
+from fallback_gate.verdict import decide
 from fallback_gate.verdict.proof import located, process_verdict
 
 
@@ -93,7 +93,11 @@ def check(
     rule = policies.load(reference, today)
     if waiver_file is not None and not release:
         raise InputError("a waiver holds for one release: name it with --release NAME")
-    pardon = waiver.load(os.fspath(waiver_file)) if waiver_file is not None else None
+    pardon = None
+    if waiver_file is not None:
+        from fallback_gate.verdict import waiver
+
+        pardon = waiver.load(os.fspath(waiver_file))
     arguments = [str(log) for log in logs] or list(rule.logs)
     if not arguments:
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
@@ -282,7 +286,9 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
     """Why a log without any known line is unproven, and how to record one that says something."""
     if not said.extent.bytes:
         return "the log is empty"
-    settings = "; ".join(f"{reader.name}: {reader.setting}" for reader in book.readers.values() if reader.setting)
+    settings = "; ".join(
+        f"{reader.name}: {reader.setting}" for reader in book.readers.values() if reader.setting
+    )
     return (
         "no line of a known compiler: at its default level a compiler may fall back without a word. "
         f"Record the log with the settings that show it ({settings})"

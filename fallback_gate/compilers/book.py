@@ -47,14 +47,13 @@ class Book:
 
     def _enter(self, rule: Rule | Marker) -> None:
         for anchor in rule.anchor:
-            self._by_anchor.setdefault(expression(anchor, rule.after), []).append(rule)
+            self._by_anchor.setdefault(expression(anchor), []).append(rule)
 
     def of(self, hit: Hit) -> Iterable[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""
         if len(hit.anchors) == 1:
-            (only,) = hit.anchors
-            return self._entries[only]
-        return {id(rule): rule for anchor in sorted(hit.anchors) for rule in self._entries[anchor]}.values()
+            return self._entries[hit.anchors[0]]
+        return {id(rule): rule for anchor in hit.anchors for rule in self._entries[anchor]}.values()
 
 
 def _reader_of(compiler: str) -> Reader:

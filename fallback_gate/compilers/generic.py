@@ -23,7 +23,7 @@ FALLBACK = Rule(
     id="generic/fallback-to-eager",
     compiler=NAME,
     anchor=("fallback to eager: op=",),
-    pattern=r"fallback to eager: op=(?P<op>[^\s,;]+)(?:[\s,;]+reason=(?P<reason>.+?))?\s*$|fallback to eager: op=(?P<op>[^\s,;]+)",
+    pattern=r"fallback to eager: op=(?P<op>[^\s,;]+)(?:[\s,;]+reason=(?P<reason>.*\S))?",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The compiler left this operator to the eager interpreter.",

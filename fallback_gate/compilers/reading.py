@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from re import Match
 
-import regex
-
-from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled
+from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compiled_with_limit
 from fallback_gate.events.names import operator
 from fallback_gate.model import Location, Report
 from fallback_gate.scan.record import Record
@@ -49,13 +48,13 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
     return (Sighting(marker.id, record.position, tuple(str(group or "") for group in match.groups())),)
 
 
-def _match(rule: Rule | Marker, record: Record, budget: Budget) -> regex.Match[str] | None:
-    pattern = compiled(rule.pattern)
+def _match(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
     if rule.limit is None:
-        return pattern.search(record.text)
+        return compiled(rule.pattern).search(record.text)
+    search = compiled_with_limit(rule.pattern)
     began = time.process_time()
     try:
-        return pattern.search(record.text, timeout=min(rule.limit, max(budget.left, 0.001)))
+        return search(record.text, timeout=min(rule.limit, max(budget.left, 0.001)))
     except TimeoutError:
         raise OutOfTime(f"the pattern of rule {rule.id} took more than {rule.limit} s on one line") from None
     finally:
@@ -64,7 +63,7 @@ def _match(rule: Rule | Marker, record: Record, budget: Budget) -> regex.Match[s
             raise OutOfTime(f"the patterns of the policy took more than {BUDGET_SECONDS:.0f} s on this log")
 
 
-def by_groups(rule: Rule, record: Record, match: regex.Match[str]) -> Report:
+def by_groups(rule: Rule, record: Record, match: Match[str]) -> Report:
     """A report from the pattern's named groups alone."""
     said = {name: value for name, value in match.groupdict().items() if value}
     op = said.get("op") or said.get("function") or "*"

@@ -6,17 +6,18 @@ in one pass over the raw bytes; only then their `pattern` runs, on the one line 
 envelope (timestamps, rank prefixes, colours) taken off. Both carry lines that they must and must not
 match: those run as tests, and for a user's own rules at load.
 
-An anchor holds no character that an envelope changes: no quote, backslash, tab or non-ASCII character,
-no run of blanks. A pattern never names a source line of the compiler, since these move with each release.
+An anchor holds no character that an envelope changes: no quote, backslash, tab or non-ASCII character;
+`{n}` in it stands for a number. A pattern never names a source line of the compiler, since these move with each release.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-
-import regex
+from re import Match
+from typing import cast
 
 from fallback_gate.model import Kind, Proof, Report, Scope
 from fallback_gate.scan.record import Record
@@ -31,7 +32,7 @@ class Rule:
     `anchor`: literals of which one stands in each line of the message that opens it. `pattern`: a regular
     expression searched on that line; its named groups `op`, `reason`, `file`, `line`, `function` and
     `layer` fill the report. `read` takes over where the message has more lines or more than one event.
-    `after`: a literal that must stand before the anchor on the same line. `at_least`: the compiler prints it once for many. `limit`: seconds of CPU time per line, for patterns
+    `at_least`: the compiler prints it once for many. `limit`: seconds of CPU time per line, for patterns
     that we do not trust.
     """
 
@@ -47,9 +48,8 @@ class Rule:
     matches: tuple[str, ...]
     ignores: tuple[str, ...] = ()
     at_least: bool = False
-    after: str = ""
     limit: float | None = None
-    read: Callable[[Rule, Record, regex.Match[str]], Iterable[Report]] | None = None
+    read: Callable[[Rule, Record, Match[str]], Iterable[Report]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,8 @@ class Marker:
     ignores: tuple[str, ...] = ()
     proves: frozenset[Kind] = frozenset()
     ends: bool = False
-    after: str = ""
     limit: float | None = None
-    read: Callable[[Marker, Record, regex.Match[str]], Iterable[Sighting]] | None = None
+    read: Callable[[Marker, Record, Match[str]], Iterable[Sighting]] | None = None
 
 
 @dataclass(slots=True)
@@ -137,6 +136,14 @@ class Reader:
 
 
 @cache
-def compiled(pattern: str) -> regex.Pattern[str]:
-    """The pattern, compiled when it is first hit."""
-    return regex.compile(pattern)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A shipped pattern, compiled when it is first hit."""
+    return re.compile(pattern)
+
+
+@cache
+def compiled_with_limit(pattern: str) -> Callable[..., Match[str] | None]:
+    """The search of a pattern that we do not trust: `regex` can be given a `timeout` in seconds."""
+    import regex
+
+    return cast("Callable[..., Match[str] | None]", regex.compile(pattern).search)

@@ -348,8 +348,7 @@ FUSED = Rule(
 CALLED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
-    anchor=(" torch.ops.", " aten."),
-    after="[__output_code] ",
+    anchor=("buf{n} = torch.ops.", "buf{n} = aten.", "  torch.ops.", "  aten."),
     pattern=r"\[__output_code\]|\.__output_code:",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,

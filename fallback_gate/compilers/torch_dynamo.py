@@ -9,29 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-
-import regex
+from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, parse, user_stack
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
 LONGEST_BREAK = 400  # lines of one graph-break record
 LONGEST_ERROR = 450
 
-_ENVELOPING_REASON = re.compile(
+_ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
 )
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
-_SKIPPED_FRAME = re.compile(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d+)\)")
-_FUNCTION_OBJECT = re.compile(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
-_SKIPPED_CALL = re.compile(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
-_OPERATOR = re.compile(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
-_BUILTIN = re.compile(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
+_SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d+)\)")
+_FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
+_SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
+_OPERATOR = Pattern(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
 
 
@@ -54,7 +54,7 @@ def base(rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scop
 def continued(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[Line]:
     """The record's further physical lines, without prefix, up to one that opens the next record."""
     for line in record.continued(log.prefix, limit):
-        message = line.text[len(log.prefix) :].removeprefix(" ")
+        message = line.text.removeprefix(" ")
         if stop and message.startswith(stop):
             return
         yield Line(message, line.position)
@@ -65,7 +65,7 @@ def messages(record: Record, log: LogRecord, limit: int, stop: str | None = None
     return (line.text for line in continued(record, log, limit, stop))
 
 
-def graph_break(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph-break record: the break, and the frame that was given up because of it, if any."""
     log = parse(record.text)
     if not log or log.artifact != "graph_breaks":
@@ -171,7 +171,7 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     return ()
 
 
-def item_warning(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The default level's warning of `Tensor.item()`: the user's frames follow in the same record."""
     log = parse(record.text)
     if not log:
@@ -188,7 +188,7 @@ def item_warning(rule: Rule, record: Record, match: regex.Match[str]) -> Iterabl
     )
 
 
-def untraceable_builtin(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
     if parse(record.text):
         return
@@ -196,20 +196,16 @@ def untraceable_builtin(rule: Rule, record: Record, match: regex.Match[str]) -> 
     yield replace(base(rule, record, None, name), names=(name,), reason=f"Dynamo cannot trace {name}")
 
 
-def wont_convert(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
     log = parse(record.text)
     if not log:
         return
     name = function(match["function"])
     place = Location(match["file"], int(match["line"]), name)
-    cause, limit = "", False
-    for message in messages(record, log, LONGEST_ERROR, stop="WON'T CONVERT"):
-        limit = limit or "recompile limit exceeded" in message or "cache_size_limit" in message
-        if not cause and _RAISED.match(message):
-            cause = message.strip()
-            if limit or log.level != "I":
-                break
+    further = messages(record, log, LONGEST_ERROR, stop="WON'T CONVERT")
+    cause = next((message.strip() for message in further if _RAISED.match(message)), "")
+    limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
     report = replace(
         base(rule, record, log, name), names=(name,), stack=(name,), files=(match["file"],), location=place
     )
@@ -220,10 +216,10 @@ def wont_convert(rule: Rule, record: Record, match: regex.Match[str]) -> Iterabl
         yield replace(report, reason=cause or "compiling failed; the error was suppressed")
 
 
-_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: ")
+_RAISED = Pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: ")
 
 
-def skipped_in_loop(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """Up to 2.12, at INFO: a frame given up for a break in a loop; the frame is on the next line."""
     log = parse(record.text)
     if not log:
@@ -244,10 +240,10 @@ def skipped_in_loop(rule: Rule, record: Record, match: regex.Match[str]) -> Iter
     yield replace(base(rule, record, log, "*"), reason="graph break in a loop: a whole frame runs in eager")
 
 
-_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>.+), line (?P<line>\d+) in (?P<function>[^>]+)>")
+_FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d+) in (?P<function>[^>]+)>")
 
 
-def recompile_limit(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The recompile or cache-size limit: from then on the function runs in eager for new inputs."""
     log = parse(record.text)
     if not log:
@@ -271,11 +267,11 @@ def recompile_limit(rule: Rule, record: Record, match: regex.Match[str]) -> Iter
     )
 
 
-_LIMITED_FUNCTION = re.compile(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d+)\)")
-_LAST_REASON = re.compile(r"last reason: (?P<reason>.+)")
+_LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d+)\)")
+_LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 
-def raised(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An exception of the compiler that ended the program: the last lines of a Python traceback."""
     if parse(record.text):
         return
@@ -317,7 +313,7 @@ def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
             yield found[1]
 
 
-def backend(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph handed to a back end that generates no code: all of it runs operator by operator."""
     log = parse(record.text)
     if log:
@@ -325,7 +321,7 @@ def backend(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Rep
         yield replace(base(rule, record, log, "*"), reason=f"backend={name}: the graph runs in eager")
 
 
-def nothing_traced(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached."""
     log = parse(record.text)
     if log and traced_frames(record, log) == []:
@@ -346,7 +342,7 @@ def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | Non
     return None
 
 
-def tracing_disabled(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that was not traced since tracing is disabled as a whole (TORCH_COMPILE_DISABLE)."""
     log = parse(record.text)
     if log:
@@ -359,7 +355,7 @@ def tracing_disabled(rule: Rule, record: Record, match: regex.Match[str]) -> Ite
         )
 
 
-def resumed(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that exists only because a graph broke: all that INFO shows of a break."""
     log = parse(record.text)
     if log:

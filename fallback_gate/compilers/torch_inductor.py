@@ -8,28 +8,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-
-import regex
+from functools import lru_cache
+from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_dynamo import base, messages
 from fallback_gate.compilers.torch_log import LogRecord, is_library, parse, user_stack
 from fallback_gate.events.names import operator, plain
 from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _PLUMBING = ("inductor.", "_c10d_functional.", "c10d.", "_inductor_test.")  # namespaces that are no compute
 
 
-def named(report: Report, name: str) -> Report:
-    """The report, for the operator that a message names in whatever spelling."""
-    said = plain(name)
+def named(report: Report, name: str, **said: str) -> Report:
+    """The report, for the operator that a message names in whatever spelling, and what else is said."""
+    op, names = _names(name)
+    return replace(report, op=op, names=names, **said)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4096)
+def _names(name: str) -> tuple[str, tuple[str, ...]]:
+    """The operator, and its names: as said, and where generated code calls the in-place form, without it."""
     op = operator(name)
-    names = [op, said]
-    functional = re.sub(r"_$", "", op)
-    if functional != op and "::" in op:
-        names.append(functional)  # generated code calls the in-place form of the user's operator
-    return replace(report, op=op, names=tuple(dict.fromkeys(names)))
+    functional = (op.removesuffix("_"),) if "::" in op else ()
+    return op, tuple(dict.fromkeys((op, plain(name), *functional)))
 
 
 def is_compute(name: str) -> bool:
@@ -37,7 +41,7 @@ def is_compute(name: str) -> bool:
     return not plain(name).startswith(_PLUMBING)
 
 
-def hinted(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """`Using FallbackKernel: NAME`: once for each graph and operator, whatever the number of calls."""
     log = parse(record.text)
     if not log or log.artifact not in (None, "perf_hints"):
@@ -53,7 +57,7 @@ def hinted(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Repo
         )
 
 
-def implicit(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """`Creating implicit fallback for:`; the operator is the target on the next line."""
     log = parse(record.text)
     if not log:
@@ -66,7 +70,7 @@ def implicit(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Re
     yield replace(base(rule, record, log, "*", Scope.UNKNOWN), reason="no lowering: implicit fallback")
 
 
-def scheduled(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A fallback kernel in the scheduler's dump; its name is on one of the next lines."""
     log = parse(record.text)
     if not log or log.artifact is not None:
@@ -86,11 +90,11 @@ def scheduled(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[R
         yield named(replace(report, scope=Scope.OPERATOR), name)
 
 
-_PYTHON_KERNEL = re.compile(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
-_OP_OVERLOAD = re.compile(r"\s*op_overload=(?P<op>[\w.:]+),")
+_PYTHON_KERNEL = Pattern(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
+_OP_OVERLOAD = Pattern(r"\s*op_overload=(?P<op>[\w.:]+),")
 
 
-def fused(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node of the post-fusion dump whose kernel is an operator, not generated code."""
     log = parse(record.text)
     if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
@@ -100,27 +104,28 @@ def fused(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Repor
         )
 
 
-def called(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A call of an operator in the generated wrapper: each call is one site."""
     log = parse(record.text)
     if not log or log.artifact != "output_code":
         return
     found = _CALL.match(log.message)
     if found and is_compute(found["op"]):
-        yield replace(
-            named(base(rule, record, log, found["op"]), found["op"]),
+        yield named(
+            base(rule, record, log, "*"),
+            found["op"],
             site=f"{log.frame} {log.message.strip()[:200]}",
             reason="the generated wrapper calls it: no kernel was generated",
         )
 
 
-_CALL = re.compile(
+_CALL = Pattern(
     r"\s+(?:(?:return\s+)?[\w\s,()\[\]]*?= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
 )
 
 
-def proxied(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """AOTInductor's call of an operator that has no C shim."""
     log = parse(record.text)
     if log:
@@ -128,7 +133,7 @@ def proxied(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Rep
         yield replace(named(base(rule, record, log, match["op"]), match["op"]), reason=reason)
 
 
-def batching(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """vmap without a batching rule: the Python warning stands at the user's line the first time."""
     if parse(record.text):
         return
@@ -143,7 +148,7 @@ def batching(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Re
     )
 
 
-def skipped_cudagraph(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them."""
     log = parse(record.text)
     if not log:
@@ -169,7 +174,7 @@ class _Node:
     stack: list[str]
 
 
-def partition(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[Report]:
+def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """One partition of a graph that can't be captured: why, which operators, where in the user's code.
 
     Nodes on the CPU are a device fallback: that part of the compiled graph runs on another device. A
@@ -204,8 +209,8 @@ def partition(rule: Rule, record: Record, match: regex.Match[str]) -> Iterable[R
 
 _NO_CUDAGRAPHS = "partition includes all ops when cudagraphs is disabled"
 _BOOKKEEPING = ("AssertScalar", "DynamicScalar")
-_NODE = re.compile(r"\s+\w+: reason=(?P<reason>.*?), ir=(?P<ir>\w+)(?:, fx=(?P<fx>.+))?$")
-_GETITEM = re.compile(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,")
+_NODE = Pattern(r"\s+\w+: reason=(?P<reason>.*?), ir=(?P<ir>\w+)(?:, fx=(?P<fx>.+))?$")
+_GETITEM = Pattern(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,")
 
 
 def _nodes(record: Record, log: LogRecord) -> Iterator[_Node]:

@@ -10,27 +10,28 @@ Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fallback_gate.events.names import function
 from fallback_gate.model import Location
+from fallback_gate.patterns import Pattern
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
-_PREFIX = re.compile(
+_PREFIX = Pattern(
     r"(?P<level>[VDIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ (?P<pid>\d+) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"(?:\[__(?P<artifact>\w+)\] ?)?"
     rf"(?:{_COMPILE_ID.format('run_id')})?"
 )
-_OLD_PREFIX = re.compile(
+_OLD_PREFIX = Pattern(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] "
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
 )
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+?))?,?\s*$')
-_LIBRARY = re.compile(
+_FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+?))?,?\s*$')
+_LIBRARY = Pattern(
     r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
     r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
     r"|^<(?:frozen|string|eval_with_key)"
@@ -54,6 +55,7 @@ class LogRecord:
         return self.compile_id.split("_")[0]
 
 
+@lru_cache(maxsize=8)
 def parse(text: str) -> LogRecord | None:
     """Find PyTorch's prefix on the line; a progress bar may be glued in front. None without prefix."""
     match = _PREFIX.search(text)
@@ -97,7 +99,7 @@ def frames(lines: Iterable[str]) -> list[Location]:
     """The frames of a traceback as printed (outermost first), libraries' frames left out."""
     found = []
     for line in lines:
-        match = _FRAME.match(line)
+        match = _FRAME.match(line) if 'File "' in line else None
         if match and not is_library(match["file"]):
             name = match["function"]
             found.append(Location(match["file"], int(match["line"]), function(name) if name else None))

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import regex
+from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
 from fallback_gate.compilers.torch_dynamo import traced_frames
@@ -29,7 +28,7 @@ _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
 _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 
 
-def _fact(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id, and what the pattern captured."""
     log = parse(record.text)
     if log:
@@ -37,21 +36,21 @@ def _fact(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[S
         yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid)
 
 
-def _debug(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+def _debug(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
     log = parse(record.text)
     if log and log.level == "V" and log.artifact is None:
         yield Sighting(marker.id, record.position, (log.compile_id,), log.pid)
 
 
-def _artifact(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id and the artifact, for records that an artifact's setting printed."""
     log = parse(record.text)
     if log and log.artifact:
         yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid)
 
 
-def _listed(marker: Marker, record: Record, match: regex.Match[str]) -> Iterable[Sighting]:
+def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
     log = parse(record.text)
     if not log:
@@ -71,14 +70,12 @@ def _marker(
     shows: str,
     match: str,
     read: object = _fact,
-    after: str = "",
     seen_in: str = "2.1 to 2.14",
 ) -> Marker:
     return Marker(
         id=f"torch/{name}",
         compiler=NAME,
         anchor=(anchor,),
-        after=after,
         pattern=pattern,
         shows=shows,
         seen_in=seen_in,
@@ -158,7 +155,7 @@ MARKERS = (
     ),
     _marker(
         "output-code",
-        "Output code",
+        "Output code:",
         r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
         "The artifact output_code is on: the generated wrapper of this graph follows.",
         _V + "[0/0] [__output_code] Output code: ",
@@ -166,7 +163,7 @@ MARKERS = (
     ),
     _marker(
         "output-code-ended",
-        "Output code",
+        "code] Output code w",
         r"Output code written to:",
         "The generated wrapper was printed to its end.",
         _V + "[0/0] [__output_code] Output code written to: /tmp/torchinductor/zj/czj.py",
@@ -210,7 +207,6 @@ MARKERS = (
         "The wrapper is C++: its calls of operators are not told apart from library calls.",
         _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
         _artifact,
-        after="[__output_code] ",
     ),
 )
 
@@ -237,7 +233,7 @@ class _Facts:
                 for cid, name, place in evidence.of("torch/trace-started")
             },
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
-            backends={cid: name for cid, name in evidence.of("torch/backend-called")},
+            backends={fact[0]: fact[1] for fact in evidence.of("torch/backend-called")},
             returned={cid for cid, _ in evidence.of("torch/backend-done")},
             listed=max(whole, key=len) if whole else None,
             cut=any(found[0] == "cut" for found in lists),

@@ -11,8 +11,9 @@ import re
 
 from fallback_gate.events.names import function, spellings
 from fallback_gate.model import Kind, Location
+from fallback_gate.patterns import Pattern
 
-_PASSING = re.compile(r"0x[0-9a-f]+|\[[\d, x]*\]", re.IGNORECASE)
+_PASSING = Pattern(r"0x[0-9a-f]+|\[[\d, x]*\]", re.IGNORECASE)
 
 
 def fingerprint(compiler: str, kind: Kind, op: str, location: Location | None) -> str:

@@ -119,7 +119,8 @@ class Fold:
     ) -> list[Event]:
         """The events, in the order in which the logs first report them.
 
-        `lines` turns the positions of a log into line numbers; `alias` maps a process that some lines leave unnamed to the one that it turned out to be.
+        `lines` turns the positions of a log into line numbers; `alias` maps a process that some lines
+        leave unnamed to the one that it turned out to be.
         """
         for gathered in (*self._gathered.values(), *self._hints.values()):
             gathered.processes = {alias.get(process, process): None for process in gathered.processes}

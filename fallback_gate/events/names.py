@@ -6,10 +6,10 @@ PyTorch writes an operator as `namespace::name.overload` in C++ and as
 
 from __future__ import annotations
 
-import re
+from fallback_gate.patterns import Pattern
 
-_RESUMED = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+)_at_\d+$")
-_OLD_RESUMED = re.compile(r"^<resume in (?P<function>.+)>$")
+_RESUMED = Pattern(r"^torch_dynamo_resume_in_(?P<function>.+)_at_\d+$")
+_OLD_RESUMED = Pattern(r"^<resume in (?P<function>.+)>$")
 
 
 def plain(name: str) -> str:

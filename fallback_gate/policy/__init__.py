@@ -6,14 +6,33 @@ line of each key, `checks` and `sheet` say what may stand there) and puts togeth
 knows how a verdict is shown.
 """
 
+from datetime import date
+
+from fallback_gate.model import PolicySummary
 from fallback_gate.policy.entry import ColdEntry, HotEntry, Policy, UnhotEntry
 from fallback_gate.policy.find import find
 from fallback_gate.policy.limits import Limits, limits
 from fallback_gate.policy.lint import notes
-from fallback_gate.policy.load import load
 from fallback_gate.policy.match import judge
 
+STRICT = Policy(summary=PolicySummary(name="strict", path=None, sha256=None), name="strict")
+
+
+def load(reference: str | None, today: date) -> Policy:
+    """Load the policy that a path or `builtin:NAME` names; None is the strict rule.
+
+    `today` (UTC) decides which `unhot` entries still hold. Raises PolicyError with all problems of the
+    file and of those it extends.
+    """
+    if reference is None:
+        return STRICT
+    from fallback_gate.policy.load import load as read
+
+    return read(reference, today)
+
+
 __all__ = [
+    "STRICT",
     "ColdEntry",
     "HotEntry",
     "Limits",

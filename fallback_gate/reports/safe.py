@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from fallback_gate.patterns import Pattern
+
 HIDDEN: Final = "***"
 
 # C0, DEL and C1; soft hyphen, Arabic letter mark; zero width and direction marks; line and paragraph
@@ -94,7 +96,7 @@ _TOKEN = r"[\w.~+/%=-]"
 _SECRETS: Final = (
     # Private keys, to their end or the end of the text.
     (
-        re.compile(
+        Pattern(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
             re.S,
         ),
@@ -103,7 +105,7 @@ _SECRETS: Final = (
     # Tokens with a known first part: GitHub, Hugging Face, AWS, GitLab, Slack, OpenAI, NVIDIA, Google,
     # npm, PyPI.
     (
-        re.compile(
+        Pattern(
             r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|hf_[A-Za-z0-9]{16,}"
             r"|(?:AKIA|ASIA)[0-9A-Z]{16}|gl(?:pat|rt|dt)-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
             r"|sk-(?=[\w-]{0,60}\d)[\w-]{20,}|nvapi-[\w-]{20,}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}"
@@ -112,15 +114,15 @@ _SECRETS: Final = (
         HIDDEN,
     ),
     # JSON web tokens.
-    (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), HIDDEN),
+    (Pattern(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), HIDDEN),
     # A user and a password, or a token alone, in a URL.
     (
-        re.compile(r"(?<=://)(?:[^\s/?#\"'<>@:]{0,256}:[^\s/?#\"'<>]{1,512}|[^\s/?#\"'<>@:]{20,512})@"),
+        Pattern(r"(?<=://)(?:[^\s/?#\"'<>@:]{0,256}:[^\s/?#\"'<>]{1,512}|[^\s/?#\"'<>@:]{20,512})@"),
         f"{HIDDEN}@",
     ),
     # HTTP headers.
     (
-        re.compile(
+        Pattern(
             rf"((?:authorization|x-api-key|cookie){_SEPARATOR}\\?[\"']?)(?!\*\*\*)"
             r"(?:digest\s[^\r\n]{1,4096}|(?:(?:basic|bearer|token|negotiate|apikey)\s{1,8})?[^\s\"'\\]{1,4096})",
             re.I,
@@ -128,28 +130,28 @@ _SECRETS: Final = (
         rf"\1{HIDDEN}",
     ),
     (
-        re.compile(
+        Pattern(
             rf"(\bbearer\s{{1,8}})(?:(?=[^\s\d]{{0,256}}\d){_TOKEN}{{8,4096}}|{_TOKEN}{{20,4096}})", re.I
         ),
         rf"\1{HIDDEN}",
     ),
     # `password=...`, `"api_key": "..."`, `--secret ...`.
     (
-        re.compile(rf"({_KEY}{_SEPARATOR}|--{_KEY}\s{{1,8}}){_NOTHING}{_VALUE}", re.I),
+        Pattern(rf"({_KEY}{_SEPARATOR}|--{_KEY}\s{{1,8}}){_NOTHING}{_VALUE}", re.I),
         rf"\1\2\3\4{HIDDEN}",
     ),
-    (re.compile(rf"(\bpwd=)(?![/\\]|[A-Z]:[/\\]){_VALUE}", re.I), rf"\1\2\3\4{HIDDEN}"),
+    (Pattern(rf"(\bpwd=)(?![/\\]|[A-Z]:[/\\]){_VALUE}", re.I), rf"\1\2\3\4{HIDDEN}"),
     # `token=...` and `token: "..."`; a model's log speaks of tokens too, so numbers, marks such as `<s>`
     # and code stay, and a word without digits counts only where nothing stands around the `=`.
     (
-        re.compile(
+        Pattern(
             rf"((?:token=|--[\w-]{{0,30}}token[= ])\\?[\"']?){_NOTHING}{_NUMBER}{_CODE}{_TOKEN}{{4,4096}}",
             re.I,
         ),
         rf"\1{HIDDEN}",
     ),
     (
-        re.compile(
+        Pattern(
             rf"(token{_SEPARATOR}\\?[\"']?){_NOTHING}{_NUMBER}{_CODE}"
             rf"(?={_TOKEN}{{0,256}}\d)(?={_TOKEN}{{0,256}}[A-Z]){_TOKEN}{{12,4096}}",
             re.I,
@@ -158,7 +160,7 @@ _SECRETS: Final = (
     ),
     # The signature in a signed URL.
     (
-        re.compile(
+        Pattern(
             r"([?&](?:sig|x-amz-(?:signature|security-token|credential)|x-goog-signature)=)[^\s&\"']+", re.I
         ),
         rf"\1{HIDDEN}",

@@ -68,11 +68,11 @@ class Record:
         """The rank that the envelope names."""
         return self.envelope.rank
 
-    def position_at(self, start: int) -> int:
-        """The position of a later line of the window, which starts at this byte of it."""
+    def position_at(self, at: int) -> int:
+        """The position of a later line of the window, by any byte of it."""
         if self.counts_lines:
-            return self.position + self.view.buffer.count(b"\n", self.start, start)
-        return self.position + start - self.start
+            return self.position + self.view.buffer.count(b"\n", self.start, at)
+        return self.position + at - self.start
 
     def following(self, limit: int) -> Iterator[str]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
@@ -89,37 +89,42 @@ class Record:
             at = end + 1
 
     def continued(self, prefix: str, limit: int) -> Iterator[Line]:
-        """The next lines that hold `prefix`, from the prefix on, at most `limit`.
+        """What stands behind `prefix` on the next lines that hold it, at most `limit` lines.
 
         For compilers that repeat the whole prefix on each physical line of a record.
         """
-        literal = prefix.encode()
+        buffer, stop, literal = self.view.buffer, self.view.end, prefix.encode()
+        enclosed = buffer[self.start : self.start + 1] == b"{"
         at = self.end
         for _ in range(limit):
-            hit = self.view.buffer.find(literal, at, min(self.view.end, at + WIDEST_GAP))
+            hit = buffer.find(literal, at, min(stop, at + WIDEST_GAP))
             if hit < 0:
                 return
-            start, at = self.view.line(hit)
-            yield Line(self._from(prefix, start, hit, at), self.position_at(start))
-
-    def _from(self, prefix: str, start: int, hit: int, end: int) -> str:
-        """The text of a line from the prefix on, which starts at the byte `hit` of it."""
-        raw = self.view.buffer[hit : min(end, hit + LONGEST_LINE)]
-        if b"\x1b" not in raw and self.view.buffer[start : start + 1] != b"{":
-            return raw.decode("utf-8", "replace").removesuffix("\r")
-        text, _ = unwrap(self.view.text(start, end, hit))
-        return text[max(0, text.find(prefix)) :]
+            at = buffer.find(b"\n", hit, stop)
+            at = stop if at < 0 else at
+            raw = buffer[hit : min(at, hit + LONGEST_LINE)]
+            if enclosed or b"\x1b" in raw:
+                start, _ = self.view.line(hit)
+                text = unwrap(self.view.text(start, at, hit))[0].partition(prefix)[2]
+            else:
+                text = raw[len(literal) :].decode("utf-8", "replace").removesuffix("\r")
+            yield Line(text, self.position_at(hit))
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:
     """Cut out the record whose line spans `start` to `end` and was hit at the byte `at`."""
-    raw = view.buffer[start:end]
-    if b"\r" in raw:
-        cut = raw.rfind(b"\r", 0, max(at - start, 0)) + 1
-        stop = raw.find(b"\r", max(at - start, 0))
-        text, envelope = unwrap(view.text(start + cut, end if stop < 0 else start + stop, at))
-        if cut:
-            _, envelope = unwrap(view.text(start, start + cut, start))
+    if end - start > LONGEST_LINE or view.buffer.find(b"\r", start, end) >= 0:
+        text, envelope = _rewritten(view, at, start, end)
     else:
-        text, envelope = unwrap(view.text(start, end, at))
+        text, envelope = unwrap(view.buffer[start:end].decode("utf-8", "replace"))
     return Record(text, position, envelope, view, start, end, counts_lines)
+
+
+def _rewritten(view: View, at: int, start: int, end: int) -> tuple[str, Envelope]:
+    """Of a very long line, or one that carriage returns rewrite, the part that was hit."""
+    cut = view.buffer.rfind(b"\r", start, at) + 1
+    stop = view.buffer.find(b"\r", at, end)
+    text, envelope = unwrap(view.text(max(start, cut), end if stop < 0 else stop, at))
+    if cut > start:
+        _, envelope = unwrap(view.text(start, cut, start))
+    return text, envelope

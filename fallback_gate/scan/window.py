@@ -51,7 +51,7 @@ class Hit:
     """A line and the anchors that stand in it, by index."""
 
     record: Record
-    anchors: frozenset[int]
+    anchors: tuple[int, ...]
 
 
 class Scan:
@@ -150,19 +150,21 @@ class Scan:
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
         """Hand out the hits whose records are in the window, the anchors of one line together."""
         view, pending = self._view, self._pending
-        while pending and (last or pending[0][0] - self._base + BEHIND <= view.end):
-            at = pending[0][0] - self._base
+        ready = view.end if last else view.end - BEHIND
+        while pending:
+            offset, anchor = pending[0]
+            at = offset - self._base
+            if at > ready:
+                return
+            pending.popleft()
             start, end = view.line(at)
-            here = set()
+            here: tuple[int, ...] = (anchor,)
             while pending and pending[0][0] - self._base < end:
-                here.add(pending.popleft()[1])
-            position = self._position(start)
-            record = record_at(view, at, start, end, position, counts_lines=self._count_lines)
-            yield Hit(record, frozenset(here))
+                here += (pending.popleft()[1],)
+            position = self._position(start) if self._count_lines else self._base + start
+            yield Hit(record_at(view, at, start, end, position, counts_lines=self._count_lines), here)
 
     def _position(self, start: int) -> int:
-        if not self._count_lines:
-            return self._base + start
         if start > self._counted:
             self._feeds += self._view.buffer.count(b"\n", self._counted, start)
             self._counted = start

@@ -8,20 +8,24 @@ APPNOTE.TXT 6.3, sections 4.3.7 (local header), 4.4.4 (flags) and 4.4.5 (methods
 from __future__ import annotations
 
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources.compression import DEFLATE, LIMIT, unpack
 from fallback_gate.sources.reader import Buffer, Chunks, FileReader, Reader
 
+if TYPE_CHECKING:
+    import zipfile
+
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 _LOCAL = struct.Struct("<4s22xHH")  # signature; lengths of name and of extra field
 _ENCRYPTED = 0x1 | 0x40
+_STORED, _DEFLATED = 0, 8  # methods that are read
 _READ = 256 << 10
 
 
@@ -30,6 +34,8 @@ def members(path: Path) -> list[zipfile.ZipInfo]:
 
     Raises `Unreadable` where the directory is cut or corrupt, or members share bytes (a bomb).
     """
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -45,7 +51,7 @@ def problem(info: zipfile.ZipInfo) -> str | None:
     """Why a member can't be read, or None."""
     if info.flag_bits & _ENCRYPTED:
         return "encrypted member of a zip archive: unpack it first"
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if info.compress_type not in (_STORED, _DEFLATED):
         return f"member of a zip archive in compression method {info.compress_type}: unpack it first"
     return None
 
@@ -66,7 +72,7 @@ def _checked(file: FileIO, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]
     if signature != MAGIC[0]:
         raise Unreadable(f"zip archive is corrupt at byte {start:,}: no member starts there")
     packed = _Slice(FileReader(file), info.compress_size)
-    stored = info.compress_type == zipfile.ZIP_STORED
+    stored = info.compress_type == _STORED
     given, checksum = 0, 0
     for text in _plain(packed) if stored else unpack(packed, DEFLATE, limit):
         given += len(text)

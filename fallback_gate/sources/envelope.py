@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+
+from fallback_gate.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +83,21 @@ FORMS = (
 )
 
 
-@lru_cache(maxsize=1)
-def _any() -> re.Pattern[str]:
+def _any() -> str:
+    """One pattern for all forms, whose groups are numbered apart."""
     facts = {"rank": 0, "local": 0, "who": 0}
 
     def numbered(match: re.Match[str]) -> str:
         facts[match[1]] += 1
         return f"(?P<{match[1]}{facts[match[1]]}>"
 
-    return re.compile("|".join(re.sub(r"\(\?P<(\w+)>", numbered, form.pattern) for form in FORMS))
+    return "|".join(re.sub(r"\(\?P<(\w+)>", numbered, form.pattern) for form in FORMS)
 
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
+_ENVELOPE = Pattern(_any())
+
+
+_ANSI = Pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 _DEEPEST = 8  # envelopes around one line
 
 
@@ -109,7 +113,7 @@ def unwrap(line: str) -> tuple[str, Envelope]:
         if line.startswith('{"') and (inner := _json_line(line)) is not None:
             line = inner
             continue
-        match = _any().match(line)
+        match = _ENVELOPE.match(line)
         if not match:
             break
         line = line[match.end() :]

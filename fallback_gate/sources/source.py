@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
 from fallback_gate.sources.stream import Stream, is_plain
+
+if TYPE_CHECKING:
+    import zipfile
 
 _READ = 1 << 20
 
