@@ -26,7 +26,7 @@ def load(reference: str | None, today: date) -> Policy:
     """
     if reference is None:
         return STRICT
-    from fallback_gate.policy.load import load as read
+    from fallback_gate.policy.loading import load as read
 
     return read(reference, today)
 

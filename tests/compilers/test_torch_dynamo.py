@@ -1,0 +1,382 @@
+"""Room 3: what Dynamo prints, read. Expected values are the facts that each record states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fallback_gate.model import Kind, Location, Scope
+from tests.compilers.lines import SITE, graph_break, listed, record, traced
+
+Read = Callable[..., Any]
+STACK = (
+    "User code traceback:",
+    '  File "/app/moe/main.py", line 79, in <module>',
+    "    print(step(prompt()))",
+    f'  File "{SITE}/_dynamo/eval_frame.py", line 511, in __call__',
+    "    return super().__call__(*args)",
+    '  File "/app/moe/decoder.py", line 150, in forward',
+    "    x = block(x)",
+    '  File "/app/moe/breaks.py", line 37, in gate_attn',
+    "    if q.max().item() > 0:",
+    "",
+)
+SHORT = (
+    "Graph break in user code at /app/moe/breaks.py:37",
+    "Graph Break Reason: Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    "  Explanation: Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.",
+    "  Hint: Set `torch._dynamo.config.capture_scalar_outputs = True`",
+    "",
+    "  Developer debug context: call_method TensorVariable() item () {}",
+    "",
+    " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html",
+    "",
+)
+LONG = (
+    SHORT[0],
+    "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+    "",
+    "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    *SHORT[2:],
+)
+
+
+@pytest.mark.parametrize("form", [SHORT, LONG], ids=["short", "long"])
+def test_a_graph_break(read: Read, form: tuple[str, ...]) -> None:
+    said = read("noise", *graph_break(*form, *STACK))
+    (report,) = said.reports
+    assert (report.id, report.kind, report.scope) == ("torch/graph-break", Kind.GRAPH_BREAK, Scope.SITE)
+    assert report.op == "gate_attn"
+    assert report.names[0] == "gate_attn"
+    assert set(report.names[1:]) == {"Tensor.item", "aten::_local_scalar_dense"}
+    assert report.stack == ("gate_attn", "forward")
+    assert report.files == ("/app/moe/breaks.py", "/app/moe/decoder.py", "/app/moe/main.py")
+    assert report.location == Location("/app/moe/breaks.py", 37, "gate_attn")
+    assert report.reason == "Unsupported Tensor.item() call with capture_scalar_outputs=False"
+    assert (report.position, report.pid, report.at_least, report.hint) == (2, 4674, False, False)
+    assert "torch/graph-breaks-on" in said.markers
+
+
+def test_a_break_that_was_told_before_has_no_stack(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break (user stack suppressed due to duplicate graph break) in user code at /app/moe/breaks.py:64",
+            "Graph Break Reason: Call to `torch._dynamo.graph_break()`",
+        )
+    ).reports
+    assert report.location == Location("/app/moe/breaks.py", 64, None)
+    assert (report.op, report.stack, report.files) == ("*", (), ("/app/moe/breaks.py",))
+    assert report.names == ("torch._dynamo.graph_break",)
+
+
+def test_two_breaks_of_one_frame_are_two_records(read: Read) -> None:
+    first = graph_break(*SHORT, *STACK)
+    second = graph_break("Graph break in user code at /app/moe/breaks.py:44", "Graph Break Reason: Data-dependent branching")
+    reports = read(*first, *second).reports
+    assert [r.location.line for r in reports] == [37, 44]
+    assert reports[1].stack == ()
+    assert reports[1].reason == "Data-dependent branching"
+
+
+def test_a_frame_skipped_for_a_break_in_a_loop(read: Read) -> None:
+    lines = graph_break(
+        SHORT[0],
+        "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+        "",
+        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        *SHORT[2:],
+        "*** While handling this graph break, another graph break occurred: ***",
+        "",
+        "graph break in loop",
+        "  Explanation: torch.compile detected a graph break in a for/while loop. Skipping the frame and falling back to eager, as graph breaks in loops are not supported.",
+        "  Developer debug context: frame skipped: forward (/app/moe/decoder.py line 148)",
+        *STACK,
+    )
+    graph, frame = read(*lines).reports
+    assert (graph.kind, graph.op) == (Kind.GRAPH_BREAK, "gate_attn")
+    assert (frame.id, frame.kind, frame.scope) == ("torch/frame-skipped", Kind.EAGER_FRAME, Scope.REGION)
+    assert (frame.op, frame.stack) == ("forward", ("forward",))
+    assert frame.location == Location("/app/moe/decoder.py", 148, "forward")
+    assert frame.position == 1 + next(i for i, line in enumerate(lines) if "frame skipped" in line)
+    assert "graph break in loop" in frame.reason
+
+
+def test_a_function_that_runs_eager_and_is_not_named_twice(read: Read) -> None:
+    reports = read(
+        *graph_break(
+            SHORT[0],
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+            *STACK,
+        )
+    ).reports
+    assert [(r.kind, r.scope, r.op) for r in reports] == [
+        (Kind.GRAPH_BREAK, Scope.SITE, "gate_attn"),
+        (Kind.EAGER_FRAME, Scope.REGION, "gate_attn"),
+    ]
+
+
+def test_a_break_that_cannot_be_resumed_from(read: Read) -> None:
+    graph, rest = read(
+        *graph_break(
+            "Graph break in user code at /app/tv/lock.py:12",
+            "Graph Break Reason: Encountered graph break that we cannot resume from. Compiling up to the previous resumable state, then skipping the rest of the function. Graph break encountered:",
+            "",
+            "Unsupported context manager",
+            "  Explanation: Dynamo does not know how to enter a `lock` context manager.",
+            "User code traceback:",
+            '  File "/app/tv/lock.py", line 12, in locked',
+        )
+    ).reports
+    assert (graph.kind, graph.reason) == (Kind.GRAPH_BREAK, "Unsupported context manager")
+    assert (rest.kind, rest.scope, rest.op) == (Kind.EAGER_FRAME, Scope.REGION, "locked")
+
+
+def test_a_disabled_function_is_named_by_its_own_name(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break in user code at /app/moe/breaks.py:90",
+            "Graph Break Reason: Skip calling `torch.compiler.disable()`d function",
+            "  Explanation: Skip calling function `<function expert_stats at 0x7f10>` since it was wrapped with `torch.compiler.disable` (reason: None)",
+            "User code traceback:",
+            '  File "/app/moe/breaks.py", line 90, in moe_topk',
+        )
+    ).reports
+    assert (report.op, report.kind) == ("expert_stats", Kind.GRAPH_BREAK)
+    assert report.stack == ("moe_topk",)
+
+
+def test_a_custom_operator_of_dynamic_shape_is_among_the_names(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break in user code at /app/moe/breaks.py:50",
+            "Graph Break Reason: Dynamic shape operator",
+            "  Explanation: Operator `aten.nonzero.default`'s output shape depends on input Tensor data.",
+            "User code traceback:",
+            '  File "/app/moe/breaks.py", line 50, in route',
+        )
+    ).reports
+    assert report.op == "route"
+    assert "aten::nonzero" in report.names
+
+
+def test_interleaved_records_of_two_processes_stay_apart(read: Read) -> None:
+    mine = graph_break(*SHORT, *STACK, pid=1)
+    other = graph_break(
+        "Graph break in user code at /app/b.py:5",
+        "Graph Break Reason: Data-dependent branching",
+        "User code traceback:",
+        '  File "/app/b.py", line 5, in other',
+        pid=2,
+    )
+    lines = [line for pair in zip(mine, other + [""] * (len(mine) - len(other)), strict=True) for line in pair]
+    first, second = read(*lines).reports
+    assert (first.pid, first.op, first.stack) == (1, "gate_attn", ("gate_attn", "forward"))
+    assert (second.pid, second.op, second.stack) == (2, "other", ("other",))
+
+
+ITEM = (
+    "Graph break from `Tensor.item()`, consider setting:",
+    "    torch._dynamo.config.capture_scalar_outputs = True",
+    "or:",
+    "    env TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1",
+    "to include these operations in the captured graph.",
+    "",
+)
+
+
+def test_the_warning_of_item(read: Read) -> None:
+    (report,) = read(*record(*ITEM, "Graph break: from user code at:", *STACK[1:], level="W")).reports
+    assert (report.id, report.kind, report.op) == ("torch/item-break", Kind.GRAPH_BREAK, "gate_attn")
+    assert report.location == Location("/app/moe/breaks.py", 37, "gate_attn")
+    assert report.at_least
+    assert "Tensor.item" in report.names
+
+
+def test_the_warning_of_item_without_a_place(read: Read) -> None:
+    (report,) = read(*record(*ITEM, level="W")).reports
+    assert (report.op, report.location, report.at_least) == ("Tensor.item", None, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "builtin"),
+    [
+        (f"{SITE}/_dynamo/variables/functions.py:2431: UserWarning: Dynamo does not know how to trace the builtin `time.thread_time_ns.` This function is either a Python builtin (e.g. _warnings.warn) or", "time.thread_time_ns"),
+        (f"{SITE}/_dynamo/variables/functions.py:702: UserWarning: Graph break due to unsupported builtin sys.getrefcount. This function is", "sys.getrefcount"),
+    ],
+)  # fmt: skip
+def test_the_warning_of_a_builtin(read: Read, line: str, builtin: str) -> None:
+    (report,) = read(line, "  torch._dynamo.utils.warn_once(explanation)").reports
+    assert (report.id, report.kind, report.op) == ("torch/untraceable-builtin", Kind.GRAPH_BREAK, builtin)
+    assert report.at_least
+    assert report.location is None
+
+
+def test_a_swallowed_error(read: Read) -> None:
+    (report,) = read(
+        *record(
+            "WON'T CONVERT forward /app/moe/decoder.py line 148 ",
+            "due to: ",
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_dynamo/output_graph.py", line 1, in call_user_compiler',
+            "torch._dynamo.exc.BackendCompilerFailed: backend='broken_backend' raised:",
+            "RuntimeError: no kernel for this target",
+            level="W",
+            cid="",
+        )
+    ).reports
+    assert (report.kind, report.scope, report.op) == (Kind.COMPILE_ERROR, Scope.REGION, "forward")
+    assert report.location == Location("/app/moe/decoder.py", 148, "forward")
+    assert "BackendCompilerFailed: backend='broken_backend'" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        ("torch._dynamo.exc.Unsupported: graph break in loop", Kind.EAGER_FRAME),
+        ("torch._dynamo.exc.RecompileLimitExceeded: Dynamo recompile limit exceeded", Kind.RECOMPILE_LIMIT),
+        ("torch._dynamo.exc.Unsupported: cache_size_limit reached", Kind.RECOMPILE_LIMIT),
+    ],
+)
+def test_a_frame_given_up_at_info(read: Read, cause: str, kind: Kind) -> None:
+    limit = ("recompile limit exceeded",) if kind is Kind.RECOMPILE_LIMIT else ()
+    lines = ("WON'T CONVERT balance /app/tv/breaks.py line 18 ", "due to: ", *limit, cause)
+    (report,) = read(*record(*lines, level="I")).reports
+    assert (report.kind, report.scope, report.op) == (kind, Scope.REGION, "balance")
+
+
+def test_a_frame_skipped_before_2_13(read: Read) -> None:
+    lines = (
+        "Skipping frame because there is a graph break in a for/while loop",
+        "<FrameSummary file /app/tv/breaks.py, line 20 in balance>",
+    )
+    (report,) = read(*record(*lines, level="I")).reports
+    assert (report.kind, report.scope, report.op) == (Kind.EAGER_FRAME, Scope.REGION, "balance")
+    assert report.location == Location("/app/tv/breaks.py", 20, "balance")
+
+
+@pytest.mark.parametrize(
+    ("limit", "last"),
+    [
+        ("recompile_limit (8)", "0/7: tensor 'q' size mismatch at index 2. expected 9, actual 10"),
+        ("accumulated_recompile_limit (4)", "0/3: self.kv_len == 520"),
+        ("cache_size_limit (64)", "tensor 'L['q']' stride mismatch at index 0. expected 32, actual 160"),
+    ],
+)
+def test_a_limit(read: Read, limit: str, last: str) -> None:
+    (report,) = read(
+        *record(
+            f"torch._dynamo hit config.{limit}",
+            "   function: 'gate_attn' (/app/moe/recompile.py:17)",
+            f"   last reason: {last}",
+            'To log all recompilation reasons, use TORCH_LOGS="recompiles".',
+            level="W",
+        )
+    ).reports
+    assert (report.kind, report.scope, report.op) == (Kind.RECOMPILE_LIMIT, Scope.REGION, "gate_attn")
+    assert report.location == Location("/app/moe/recompile.py", 17, "gate_attn")
+    assert limit in report.reason
+    assert last in report.reason
+    assert not report.at_least
+
+
+def test_an_old_limit(read: Read) -> None:
+    opening = "[2026-11-30 01:18:36,471] torch._dynamo.convert_frame: [WARNING] "
+    (report,) = read(
+        opening + "torch._dynamo hit config.cache_size_limit (64)",
+        opening + "   function: 'gate_attn' (/app/tv/breaks.py:13)",
+    ).reports
+    assert (report.kind, report.op, report.pid) == (Kind.RECOMPILE_LIMIT, "gate_attn", None)
+
+
+def test_a_recompile_below_its_limit_is_no_fallback(read: Read) -> None:
+    lines = (
+        "Recompiling function forward in /app/moe/decoder.py:131",
+        "    triggered by the following guard failure(s):",
+        "    - 0/0: tensor 'q' size mismatch at index 2. expected 9, actual 10",
+    )
+    assert read(*record(*lines, artifact="recompiles")).reports == []
+
+
+def test_fullgraph_ends_in_an_error(read: Read) -> None:
+    (report,) = read(
+        "Traceback (most recent call last):",
+        f'  File "{SITE}/_dynamo/eval_frame.py", line 841, in compile_wrapper',
+        "torch._dynamo.exc.Unsupported: Data-dependent branching",
+        "  Explanation: Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`).",
+        "",
+        "from user code:",
+        '   File "/app/moe/decoder.py", line 150, in forward',
+        "    x = block(x)",
+        '  File "/app/moe/breaks.py", line 37, in gate_attn',
+        "    if x.sum() > 0:",
+        "",
+    ).reports
+    assert (report.kind, report.scope, report.op) == (Kind.COMPILE_ERROR, Scope.PROGRAM, "gate_attn")
+    assert report.stack == ("gate_attn", "forward")
+    assert report.location == Location("/app/moe/breaks.py", 37, "gate_attn")
+    assert report.reason == "Unsupported: Data-dependent branching"
+    assert report.position == 3
+
+
+def test_export_that_met_a_data_dependent_guard(read: Read) -> None:
+    error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)"
+    (report,) = read(error).reports
+    assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "*")
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp_partition"])
+def test_a_back_end_that_generates_nothing(read: Read, backend: str) -> None:
+    (report,) = read(*traced(backend=backend)).reports
+    assert (report.kind, report.scope, report.op) == (Kind.EAGER_FRAME, Scope.PROGRAM, "*")
+    assert backend in report.reason
+
+
+def test_a_list_at_exit_that_is_empty(read: Read) -> None:
+    (report,) = read(*listed()).reports
+    assert (report.id, report.kind, report.scope) == ("torch/compiler-off", Kind.EAGER_FRAME, Scope.PROGRAM)
+    assert read(*listed("forward /app/moe/decoder.py:148")).reports == []
+    assert read(*listed()[:1]).reports == []
+
+
+def test_tracing_disabled_as_a_whole(read: Read) -> None:
+    off = "skipping: forward (reason: Dynamo tracing is disabled, file: /app/moe/decoder.py)"
+    (report,) = read(*record(off)).reports
+    assert (report.id, report.kind, report.scope) == ("torch/compiler-off", Kind.EAGER_FRAME, Scope.PROGRAM)
+
+
+def test_a_resumed_frame_hints_at_a_break(read: Read) -> None:
+    (report,) = read(
+        *record(
+            "Step 1: torchdynamo start tracing torch_dynamo_resume_in_gate_attn_at_37 /app/tv/breaks.py:37",
+            level="I",
+        )
+    ).reports
+    assert (report.kind, report.op, report.hint) == (Kind.GRAPH_BREAK, "gate_attn", True)
+    assert report.location == Location("/app/tv/breaks.py", 37, "gate_attn")
+
+
+TRAPS = [
+    *record("skipping: deepcopy (reason: frame is in the Dynamo skipfiles list, file: /x/copy.py)"),
+    *record("empty checkpoint - cannot resume from graph break"),
+    *record("Restarting analysis due to _dynamo/symbolic_convert.py:149 in fail_and_restart_analysis"),
+    *record("COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)"),
+    *record("Graph break: from user code at:", level="W"),
+    *record("TRACE LOAD_CONST 'Graph break in user code at /app/a.py:3' []", artifact="trace_bytecode"),
+    *record("# Graph break in user code at /app/a.py:3", artifact="graph_code"),
+    *record("  %s = 'torch._dynamo hit config.recompile_limit (8)'", artifact="trace_source"),
+    "Graph break in user code at /app/a.py:3",
+    "INFO: the model said: torch._dynamo hit config.recompile_limit (8)",
+    "user: why does WON'T CONVERT forward /app/a.py line 3 appear?",
+    "    raise torch._dynamo.exc.Unsupported('x')",
+    "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'",
+    "Exception No valid triton configs. OutOfMemoryError: out of resource: triton_mm Required: 262144 Hardware limit:232448",
+]
+
+
+@pytest.mark.parametrize("line", TRAPS)
+def test_a_line_that_looks_like_a_fallback_and_is_none(read: Read, line: str) -> None:
+    assert read(line).reports == []

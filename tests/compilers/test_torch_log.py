@@ -1,0 +1,110 @@
+"""Room 3: PyTorch's record prefix, in each of its forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from fallback_gate.compilers.torch_log import frames, is_library, parse, user_stack
+from fallback_gate.model import Location
+
+OPENING = "V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124] "
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "pid", "compile_id", "artifact", "message"),
+    [
+        (OPENING + "[0/0] [__graph_breaks] Graph break", "V", 4674, "0/0", "graph_breaks", "Graph break"),
+        (OPENING + "[1/0_1] [__output_code]     x", "V", 4674, "1/0_1", "output_code", "    x"),
+        (OPENING + "text", "V", 4674, "", None, "text"),
+        (OPENING + "[__graph_breaks] text", "V", 4674, "", "graph_breaks", "text"),
+        (OPENING + "[!0/2/0] text", "V", 4674, "!0/2/0", None, "text"),
+        ("30%|###  | 3/9" + OPENING + "[0/0] text", "V", 4674, "0/0", None, "text"),
+        (
+            "W0812 15:05:52.194000 1848694 torch/_dynamo/x.py:556] [4/0] torch._dynamo hit",
+            "W", 1848694, "4/0", None, "torch._dynamo hit",
+        ),
+        (
+            "V1130 01:17:55.025000 139853580790656 torch/_dynamo/logging.py:56] [0/0] Step 1",
+            "V", 139853580790656, "0/0", None, "Step 1",
+        ),
+        (
+            r"I1130 00:29:06.251000 4674 C:\venv\Lib\site-packages\torch\_inductor\graph.py:9] [0/0] text",
+            "I", 4674, "0/0", None, "text",
+        ),
+        (
+            "[2026-11-30 01:18:36,471] [4/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] Graph break: x",
+            "V", None, "4/0", "graph_breaks", "Graph break: x",
+        ),
+        (
+            "[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] Using FallbackKernel: aten.cumsum",
+            "I", None, "", None, "Using FallbackKernel: aten.cumsum",
+        ),
+        (
+            "[2023-03-31 05:57:27,551] torch._dynamo.symbolic_convert: [WARNING] Graph break",
+            "W", None, "", None, "Graph break",
+        ),
+    ],
+)  # fmt: skip
+def test_an_opening(
+    line: str, level: str, pid: int | None, compile_id: str, artifact: str | None, message: str
+) -> None:
+    log = parse(line)
+    assert log
+    assert (log.level, log.pid, log.compile_id, log.artifact) == (level, pid, compile_id, artifact)
+    assert log.message == message
+    assert log.frame == compile_id.split("_")[0]
+    assert log.prefix in line
+    assert (log.prefix + " " + message in line) or not message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "/opt/torch/_inductor/lowering.py:2633: UserWarning: text",
+        "torch._dynamo.exc.Unsupported: text",
+        "W1130 00:29:06.251000 4674 vllm/engine.py:12] text",
+        "INFO 11-30 00:29:06 torch/_dynamo/x.py:1] text",
+        "[2026-11-30 01:18:36,471] [INFO] torch.text",
+        "V1130 00:29:06.251000 4674 torch/_dynamo/x.py] text",
+    ],
+)
+def test_no_opening(line: str) -> None:
+    assert parse(line) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "library"),
+    [
+        ("/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", True),
+        (r"C:\venv\Lib\site-packages\torch\nn\modules\module.py", True),
+        ("/usr/lib/python3/dist-packages/torch/_dynamo/eval_frame.py", True),
+        ("/usr/lib/python3.11/contextlib.py", True),
+        ("<frozen runpy>", True),
+        ("<eval_with_key>.3", True),
+        ("/opt/venv/lib/python3.11/site-packages/transformers/models/llama/modeling_llama.py", False),
+        ("/app/torch/model.py", False),
+        ("/app/model/decoder.py", False),
+        ("model.py", False),
+    ],
+)
+def test_whose_code_a_frame_is(path: str, library: bool) -> None:
+    assert is_library(path) is library
+
+
+def test_the_users_frames_innermost_first() -> None:
+    lines = [
+        '  File "/app/main.py", line 79, in <module>',
+        "    step(prompt())",
+        '  File "/opt/v/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py", line 5, in __call__',
+        '  File "/app/decoder.py", line 150, in torch_dynamo_resume_in_forward_at_149',
+        '  File "/app/breaks.py", line 37, in gate_attn',
+        "    ^^^^^^",
+        "not a frame",
+    ]
+    stack = user_stack(lines)
+    assert stack.functions == ("gate_attn", "forward")
+    assert stack.files == ("/app/breaks.py", "/app/decoder.py", "/app/main.py")
+    assert stack.innermost == Location("/app/breaks.py", 37, "gate_attn")
+    assert [frame.line for frame in frames(lines)] == [79, 150, 37]
+    assert user_stack(["nothing"]).functions == ()

@@ -1,0 +1,185 @@
+"""Room 1: what CI, containers and launchers put around a line comes off, and nothing of the line with it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fallback_gate.sources.envelope import BARE, FORMS, Form, unwrap
+
+LINE = "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
+
+
+@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40])
+def test_a_line_that_a_form_must_match(form: Form, line: str) -> None:
+    assert re.match(form.pattern, line)
+    assert not line.endswith(unwrap(line)[0]) or unwrap(line)[0] != line
+
+
+@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.ignores], ids=lambda v: str(v)[:40])
+def test_a_line_that_a_form_must_ignore(form: Form, line: str) -> None:
+    assert not re.match(form.pattern, line)
+    assert unwrap(line) == (line, BARE)
+
+
+# What each puts in front of a line, and the rank that it tells: from the formats' own documentation.
+AROUND = {
+    "GitHub Actions": ("2026-11-29T12:00:00.0005305Z ", None),
+    "docker logs -t": ("2026-11-29T12:00:00.000339563Z ", None),
+    "Kubernetes": ("2026-11-29T12:00:00.000339563+01:00 stderr F ", None),
+    "GitLab": ("2026-11-29T12:00:00.000339Z 01O ", None),
+    "Jenkins": ("[2026-11-29T12:00:00.123Z] ", None),
+    "torch.distributed": ("[rank12]: ", 12),
+    "torch.distributed, logging": ("[rank7]:", 7),
+    "torchrun": ("[default3]:", 3),
+    "mpirun": ("[1,5]<stderr>:", 5),
+    "Ray": ("(RayTrainWorker pid=4711, ip=10.0.0.2) ", None),
+    "vLLM": ("(EngineCore_0 pid=77) ", None),
+    "compose": ("serve-1  | ", None),
+}
+
+
+@pytest.mark.parametrize("outer", AROUND)
+@pytest.mark.parametrize("inner", AROUND)
+def test_any_two_around_a_line(outer: str, inner: str) -> None:
+    line, envelope = unwrap(AROUND[outer][0] + AROUND[inner][0] + LINE)
+    assert line == LINE
+    told = [rank for _, rank in (AROUND[outer], AROUND[inner]) if rank is not None]
+    if not told:
+        assert envelope.rank is None
+    elif len(told) == 1:
+        assert envelope.rank == told[0]
+    else:
+        assert envelope.rank in told
+
+
+@pytest.mark.parametrize("launcher", ["[default3]:[rank11]: ", "[default3]: [rank11]:", "[1,11]<stdout>:[default3]:"])
+def test_the_rank_of_the_whole_run_beats_the_number_on_one_host(launcher: str) -> None:
+    assert unwrap(launcher + LINE)[1].rank == 11
+
+
+@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40])
+def test_every_form_around_every_other(form: Form, line: str) -> None:
+    match = re.match(form.pattern, line)
+    assert match
+    mine = match[0]
+    for other in FORMS:
+        for example_ in other.matches:
+            found = re.match(other.pattern, example_)
+            assert found
+            assert unwrap(found[0] + mine + LINE)[0] == LINE
+
+
+def test_two_writers_are_two_streams() -> None:
+    streams = {unwrap(around + LINE)[1].stream for around, _ in AROUND.values()}
+    assert len(streams) == 8  # five that tell no writer are one
+    assert unwrap("(Worker pid=1) x")[1] != unwrap("(Worker pid=2) x")[1]
+    assert unwrap("2026-11-29T12:00:00.1Z [rank1]: x")[1] == unwrap("2026-11-29T12:00:09.9Z [rank1]: y")[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b[38;5;196mred\x1b[m text\x1b[K", "red text"),
+        ("\x1b]8;;https://example.org\x07link\x1b]8;;\x07", "link"),
+        ("\x1b]0;title\x1b\\text", "text"),
+        ("\x1b[2m2026-11-29T12:00:00.0005305Z\x1b[0m \x1b[36m[rank1]:\x1b[0m text", "text"),
+        ("\x1b(Btext", "text"),
+        ("text\r", "text"),
+        ("", ""),
+        ("\x1b", "\x1b"),
+        ("  indented", "  indented"),
+        ("2026-11-29T12:00:00.0005305Z   indented", "  indented"),
+        ("[rank0]:   indented", "  indented"),
+    ],
+)
+def test_colours_go_and_indents_stay(line: str, text: str) -> None:
+    assert unwrap(line)[0] == text
+
+
+@pytest.mark.parametrize("text", [LINE, 'say "x" \\ y\ttab', "\u2028é", "", "\x1b[31mred"])
+def test_docker_json(text: str) -> None:
+    line = json.dumps({"log": text + "\n", "stream": "stderr", "time": "2026-11-29T12:00:00.000339563Z"})
+    assert unwrap(line)[0] == text.replace("\x1b[31m", "")
+    ranked = json.dumps({"log": "[rank4]: " + text + "\r\n", "stream": "stdout"})
+    assert unwrap(ranked)[0] == text.replace("\x1b[31m", "")
+    assert unwrap(ranked)[1].rank == 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"log": 3}',
+        '{"log": null, "a": "log"}',
+        '{"event": "log", "text": "Graph break"}',
+        '{"log": "cut',
+        '{"logs": "x"}',
+        '{"num_choices": 2, "best_kernel": "_mkl_linear"}',
+        '["log"]',
+        "{" * 5000,
+        '{"log"' * 5000,
+        '{"log":' + "[" * 100_000,
+        '{"log": ' + "7" * 5000 + "}",
+    ],
+)
+def test_other_json_stays_as_it_is(line: str) -> None:
+    assert unwrap(line) == (line, BARE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[rank]: text",
+        "[rank1] text",
+        "rank1: text",
+        "[rank12345678]: text",
+        "12:00:00 text",
+        "I1130 00:29:06.251000 4674 torch/a.py:1] [0/0] text",
+        "(reason pid) text",
+        "File \"/app/a.py\", line 3, in f",
+        "aten.mm | 24 | 5120",
+        "a | b",
+    ],
+)
+def test_no_envelope(line: str) -> None:
+    assert unwrap(line) == (line, BARE)
+
+
+def test_envelopes_without_end_are_bounded() -> None:
+    line = "[rank1]: " * 1000 + "x"
+    text, envelope = unwrap(line)
+    assert text.endswith("x")
+    assert envelope.rank == 1
+    assert len(envelope.stream) <= 8
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [a for a, _ in AROUND.values()]
+            + ['{"log":"', '"}', "\x1b[", "\x1b]", "\x1b", "m", "\\u12", "[rank", "]:", " | ", "(a pid=", "\r", "x"]
+        ),
+        st.text(max_size=8),
+    ),
+    max_size=14,
+)
+
+
+@given(PIECES.map("".join))
+@example('{"log":"\\ud800"}')
+@example('{"log":"{\\"log\\":\\"x\\"}"}')
+def test_whatever_the_line_it_only_gets_shorter(line: str) -> None:
+    text, envelope = unwrap(line)
+    assert len(text) <= len(line)
+    assert envelope.rank is None or 0 <= envelope.rank < 10**6
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\x1b\r"), max_size=60).map(lambda s: "~" + s))
+def test_a_line_without_envelope_is_left_alone(line: str) -> None:
+    assert unwrap(line) == (line, BARE)
+    assert unwrap(unwrap("[rank1]: " + line)[0]) == (line, BARE)
