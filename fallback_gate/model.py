@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Kind(str, Enum):
@@ -82,8 +82,7 @@ class Decision(str, Enum):
     WARNED = "warned"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """A place in the user's code, as far as the log tells it."""
 
     file: str | None = None
@@ -91,8 +90,7 @@ class Location:
     function: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessKey:
+class ProcessKey(NamedTuple):
     """Who printed a record: the rank and the process id where the log tells them, else the log alone."""
 
     log: str
@@ -100,8 +98,7 @@ class ProcessKey:
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """One record of a log, read: a fallback that the compiler reported once.
 
     `op` is the name that a release engineer would use, `*` where the message names nothing. `position`

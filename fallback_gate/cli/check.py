@@ -61,8 +61,8 @@ class Output(click.ParamType[tuple[str, str]]):
     metavar="FILE|builtin:NAME",
     help="The policy that judges (default: looked up).",
 )
-@click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-              help="What to print on standard output.")  # fmt: skip
+@click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text",
+              show_default=True, help="What to print on standard output.")  # fmt: skip
 @click.option("-o", "--output", "outputs", type=Output(), multiple=True, metavar="FORMAT=PATH",
               help="Also write this report to a file; may be given several times.")  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")

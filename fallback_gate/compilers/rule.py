@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from re import Match
-from typing import cast
+from typing import NamedTuple, cast
 
 from fallback_gate.model import Kind, Proof, Report, Scope
 from fallback_gate.scan.record import Record
@@ -52,8 +52,7 @@ class Rule:
     read: Callable[[Rule, Record, Match[str]], Iterable[Report]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(NamedTuple):
     """One reading of a marker: facts that `Reader.prove` weighs, told by the process that printed it."""
 
     marker: str

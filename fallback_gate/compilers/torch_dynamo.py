@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from re import Match
+from typing import Any
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, parse, user_stack
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
+from fallback_gate.scan.record import Record
 
 LONGEST_BREAK = 400  # lines of one graph-break record
 LONGEST_ERROR = 450
@@ -35,9 +35,11 @@ _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
 
 
-def base(rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scope | None = None) -> Report:
-    """A report with what every rule fills the same way."""
-    return Report(
+def base(
+    rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scope | None = None, **facts: Any
+) -> Report:
+    """A report with what every rule fills the same way, and the facts of this record."""
+    report = Report(
         id=rule.id,
         compiler=rule.compiler,
         kind=rule.kind,
@@ -49,20 +51,12 @@ def base(rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scop
         at_least=rule.at_least,
         help=rule.help,
     )
+    return report._replace(**facts) if facts else report
 
 
-def continued(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[Line]:
-    """The record's further physical lines, without prefix, up to one that opens the next record."""
-    for line in record.continued(log.prefix, limit):
-        message = line.text.removeprefix(" ")
-        if stop and message.startswith(stop):
-            return
-        yield Line(message, line.position)
-
-
-def messages(record: Record, log: LogRecord, limit: int, stop: str | None = None) -> Iterator[str]:
-    """As `continued`, the texts alone."""
-    return (line.text for line in continued(record, log, limit, stop))
+def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
+    """The messages of the record's further physical lines, up to one that opens the next record."""
+    return (line.text for line in record.continued(log.prefix, limit, until))
 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -70,7 +64,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = parse(record.text)
     if not log or log.artifact != "graph_breaks":
         return
-    record_lines = list(continued(record, log, LONGEST_BREAK, stop="Graph break "))
+    record_lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break "))
     lines = [line.text for line in record_lines]
     reason, nested = _reason(lines)
     stack = _traceback_after("User code traceback:", lines)
@@ -79,8 +73,11 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     called = _offending_call(reason, lines)
     disabled = "disable" in reason and called
     op = called[0] if disabled else where.function or "*"
-    event = replace(
-        base(rule, record, log, op),
+    event = base(
+        rule,
+        record,
+        log,
+        op,
         names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
         stack=stack.functions,
         files=files,
@@ -88,13 +85,13 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
         location=where,
     )
     yield event
-    skipped = next(((m, line) for line in record_lines if (m := _SKIPPED_FRAME.search(line.text))), None)
+    giving_up = (line for line in record_lines if "frame skipped: " in line.text)
+    skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)
     if skipped:
         named, told = skipped
         frame = function(named["function"])
         place = Location(named["file"], int(named["line"]), frame)
-        yield replace(
-            event,
+        yield event._replace(
             id="torch/frame-skipped",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
@@ -102,22 +99,20 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
             names=(frame,),
             stack=_from(stack.functions, frame),
             files=(named["file"], *(f for f in files if f != named["file"])),
-            position=told.position,
+            position=record.position_at(told.at),
             text=told.text,
             reason=f"{nested or 'graph break'}; the whole frame runs in eager ({reason})",
             location=place,
         )
     elif any(_GAVE_UP in line for line in lines[:3]):
-        yield replace(
-            event,
+        yield event._replace(
             id="torch/frame-skipped",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
             reason=f"the frame that was traced here runs in eager ({reason})",
         )
     elif any(_REST_IS_EAGER in line for line in lines[:3]):
-        yield replace(
-            event,
+        yield event._replace(
             id="torch/rest-of-function-eager",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
@@ -176,10 +171,13 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     log = parse(record.text)
     if not log:
         return
-    stack = user_stack(messages(record, log, 60, stop="Graph break from "))
+    stack = user_stack(messages(record, log, 60, until="Graph break from "))
     op = stack.innermost.function if stack.innermost and stack.innermost.function else "Tensor.item"
-    yield replace(
-        base(rule, record, log, op),
+    yield base(
+        rule,
+        record,
+        log,
+        op,
         names=tuple(dict.fromkeys((op, *_ITEM_NAMES))),
         stack=stack.functions,
         files=stack.files,
@@ -193,7 +191,7 @@ def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterab
     if parse(record.text):
         return
     name = match["op"].rstrip(".")
-    yield replace(base(rule, record, None, name), names=(name,), reason=f"Dynamo cannot trace {name}")
+    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")
 
 
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -203,17 +201,17 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         return
     name = function(match["function"])
     place = Location(match["file"], int(match["line"]), name)
-    further = messages(record, log, LONGEST_ERROR, stop="WON'T CONVERT")
+    further = messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")
     cause = next((message.strip() for message in further if _RAISED.match(message)), "")
     limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
-    report = replace(
-        base(rule, record, log, name), names=(name,), stack=(name,), files=(match["file"],), location=place
+    report = base(
+        rule, record, log, name, names=(name,), stack=(name,), files=(match["file"],), location=place
     )
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
-        yield replace(report, kind=kind, reason=cause or "the frame runs in eager")
+        yield report._replace(kind=kind, reason=cause or "the frame runs in eager")
     else:
-        yield replace(report, reason=cause or "compiling failed; the error was suppressed")
+        yield report._replace(reason=cause or "compiling failed; the error was suppressed")
 
 
 _RAISED = Pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: ")
@@ -228,8 +226,11 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
         found = _FRAME_SUMMARY.search(message)
         if found:
             name = function(found["function"])
-            yield replace(
-                base(rule, record, log, name),
+            yield base(
+                rule,
+                record,
+                log,
+                name,
                 names=(name,),
                 stack=(name,),
                 files=(found["file"],),
@@ -237,7 +238,7 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
                 reason="graph break in a loop: the whole frame runs in eager",
             )
             return
-    yield replace(base(rule, record, log, "*"), reason="graph break in a loop: a whole frame runs in eager")
+    yield base(rule, record, log, "*", reason="graph break in a loop: a whole frame runs in eager")
 
 
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d+) in (?P<function>[^>]+)>")
@@ -249,7 +250,7 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     if not log:
         return
     reason, op, where = match["limit"], "*", None
-    lines = list(messages(record, log, 12, stop="torch._dynamo hit"))
+    lines = list(messages(record, log, 12, until="torch._dynamo hit"))
     for line in lines:
         if found := _LIMITED_FUNCTION.search(line):
             op = function(found["function"])
@@ -257,8 +258,12 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
         elif found := _LAST_REASON.search(line):
             reason = f"{match['limit']}: {found['reason'].strip()}"
     stack = user_stack(lines)
-    yield replace(
-        base(rule, record, log, op, None if where else Scope.UNKNOWN),
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        None if where else Scope.UNKNOWN,
         names=(op,) if where else (),
         stack=tuple(dict.fromkeys(((op,) if where else ()) + stack.functions)),
         files=tuple(dict.fromkeys(((where.file,) if where and where.file else ()) + stack.files)),
@@ -277,8 +282,12 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     error, said = match["error"], match["reason"].strip()
     if "recompile limit exceeded" in said or error.endswith("FailOnRecompileLimitHit"):
-        yield replace(
-            base(rule, record, None, "*", Scope.UNKNOWN),
+        yield base(
+            rule,
+            record,
+            None,
+            "*",
+            Scope.UNKNOWN,
             id="torch/recompile-limit",
             kind=Kind.RECOMPILE_LIMIT,
             reason=said,
@@ -296,8 +305,11 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     where = stack.innermost or next(iter(frames(_quoted_frames(lines))), None)
     op = called[0] if "disable" in said and called else (where.function if where else None) or "*"
     names = ((op,) if op != "*" else ()) + called + ((where.function,) if where and where.function else ())
-    yield replace(
-        base(rule, record, None, op),
+    yield base(
+        rule,
+        record,
+        None,
+        op,
         names=tuple(dict.fromkeys(names)),
         stack=stack.functions or ((where.function,) if where and where.function else ()),
         files=stack.files or ((where.file,) if where and where.file else ()),
@@ -318,15 +330,18 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = parse(record.text)
     if log:
         name = match["backend"]
-        yield replace(base(rule, record, log, "*"), reason=f"backend={name}: the graph runs in eager")
+        yield base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
 
 
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached."""
     log = parse(record.text)
     if log and traced_frames(record, log) == []:
-        yield replace(
-            base(rule, record, log, "*"),
+        yield base(
+            rule,
+            record,
+            log,
+            "*",
             reason="no frame was traced: compiling was switched off (TORCHDYNAMO_DISABLE, a stance, a disabled forward)",
         )
 
@@ -347,8 +362,11 @@ def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[
     log = parse(record.text)
     if log:
         name = match["function"]
-        yield replace(
-            base(rule, record, log, "*"),
+        yield base(
+            rule,
+            record,
+            log,
+            "*",
             names=(name,),
             files=(match["file"],),
             reason="Dynamo tracing is disabled: everything runs in eager",
@@ -360,8 +378,11 @@ def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = parse(record.text)
     if log:
         name = function(match["function"])
-        yield replace(
-            base(rule, record, log, name),
+        yield base(
+            rule,
+            record,
+            log,
+            name,
             names=(name,),
             stack=(name,),
             files=(match["file"],),

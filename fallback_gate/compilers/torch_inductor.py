@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from re import Match
 
@@ -25,7 +25,7 @@ _PLUMBING = ("inductor.", "_c10d_functional.", "c10d.", "_inductor_test.")  # na
 def named(report: Report, name: str, **said: str) -> Report:
     """The report, for the operator that a message names in whatever spelling, and what else is said."""
     op, names = _names(name)
-    return replace(report, op=op, names=names, **said)  # type: ignore[arg-type]
+    return report._replace(op=op, names=names, **said)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=4096)
@@ -48,13 +48,9 @@ def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     name = match["op"]
     if name == "None":
-        yield replace(
-            base(rule, record, log, "*", Scope.UNKNOWN), reason="PyTorch 2.4 does not name the operator"
-        )
+        yield base(rule, record, log, "*", Scope.UNKNOWN, reason="PyTorch 2.4 does not name the operator")
     elif is_compute(name):
-        yield replace(
-            named(base(rule, record, log, name), name), reason="Inductor has no code for it: FallbackKernel"
-        )
+        yield named(base(rule, record, log, name), name, reason="Inductor has no code for it: FallbackKernel")
 
 
 def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -65,9 +61,9 @@ def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     for message in messages(record, log, 3):
         if found := re.match(r"\s*target: (?P<op>\S+)", message):
             name = found["op"]
-            yield replace(named(base(rule, record, log, name), name), reason="no lowering: implicit fallback")
+            yield named(base(rule, record, log, name), name, reason="no lowering: implicit fallback")
             return
-    yield replace(base(rule, record, log, "*", Scope.UNKNOWN), reason="no lowering: implicit fallback")
+    yield base(rule, record, log, "*", Scope.UNKNOWN, reason="no lowering: implicit fallback")
 
 
 def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -76,18 +72,18 @@ def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
     if not log or log.artifact is not None:
         return
     name = None
-    for message in messages(record, log, 200, stop="scheduling "):
+    for message in messages(record, log, 200, until="scheduling "):
         found = _PYTHON_KERNEL.match(message) or _OP_OVERLOAD.match(message)
         if found and found["op"] != "None":
             name = found["op"]
             break
         if message.startswith(")"):
             break
-    report = replace(base(rule, record, log, "*", Scope.UNKNOWN), reason=f"scheduled as {match['node']}")
+    report = base(rule, record, log, "*", Scope.UNKNOWN, reason=f"scheduled as {match['node']}")
     if name is None:
         yield report
     elif is_compute(name):
-        yield named(replace(report, scope=Scope.OPERATOR), name)
+        yield named(report._replace(scope=Scope.OPERATOR), name)
 
 
 _PYTHON_KERNEL = Pattern(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
@@ -98,8 +94,9 @@ def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node of the post-fusion dump whose kernel is an operator, not generated code."""
     log = parse(record.text)
     if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
-        yield replace(
-            named(base(rule, record, log, match["op"]), match["op"]),
+        yield named(
+            base(rule, record, log, match["op"]),
+            match["op"],
             reason="the node's kernel is an ATen call",
         )
 
@@ -130,7 +127,7 @@ def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = parse(record.text)
     if log:
         reason = "no C shim: called through the proxy executor"
-        yield replace(named(base(rule, record, log, match["op"]), match["op"]), reason=reason)
+        yield named(base(rule, record, log, match["op"]), match["op"], reason=reason)
 
 
 def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -140,8 +137,7 @@ def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     file = match["file"]
     where = Location(file, int(match["line"])) if file and not is_library(file) else None
     report = named(base(rule, record, None, match["op"]), match["op"])
-    yield replace(
-        report,
+    yield report._replace(
         location=where,
         files=(file,) if where else (),
         reason="no batching rule: vmap runs the operator in a loop over the batch",
@@ -162,8 +158,8 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
     if incompatible:
         report = named(report, incompatible["op"])
     elif where and where.function:
-        report = replace(report, names=(where.function,))
-    yield replace(report, stack=stack.functions, files=stack.files, location=where, reason=reason)
+        report = report._replace(names=(where.function,))
+    yield report._replace(stack=stack.functions, files=stack.files, location=where, reason=reason)
 
 
 @dataclass(slots=True)
@@ -193,8 +189,12 @@ def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
             of_reason = [node for node in lost if node.reason == reason]
             yield _partition_report(rule, record, log, of_reason, Kind.CUDAGRAPH_SKIP, rule.id)
     for name in dict.fromkeys(node.op for node in nodes if node.ir == "FallbackKernel"):
-        report = replace(
-            base(rule, record, log, "*", Scope.UNKNOWN),
+        report = base(
+            rule,
+            record,
+            log,
+            "*",
+            Scope.UNKNOWN,
             id="torch/fallback-kernel",
             kind=Kind.OP_FALLBACK,
             at_least=True,
@@ -204,7 +204,7 @@ def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
         if name is None:
             yield report
         elif is_compute(name):
-            yield named(replace(report, scope=Scope.OPERATOR), name)
+            yield named(report._replace(scope=Scope.OPERATOR), name)
 
 
 _NO_CUDAGRAPHS = "partition includes all ops when cudagraphs is disabled"
@@ -250,14 +250,11 @@ def _partition_report(
     computed = [node.op for node in nodes if node.op and node.ir != "DeviceCopy"]
     ops = list(dict.fromkeys(computed + copies))
     stack = user_stack(next((node.stack for node in nodes if node.stack), ()))
-    report = replace(
-        base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM), id=identifier, kind=kind
-    )
+    report = base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM, id=identifier, kind=kind)
     names: list[str] = []
     for name in ops:
         names += [operator(name), plain(name)]
-    return replace(
-        report,
+    return report._replace(
         op=operator(ops[0]) if ops else "*",
         names=tuple(dict.fromkeys(names)),
         stack=stack.functions,

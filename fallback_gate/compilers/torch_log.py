@@ -11,8 +11,8 @@ Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from fallback_gate.events.names import function
 from fallback_gate.model import Location
@@ -38,8 +38,7 @@ _LIBRARY = Pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+class LogRecord(NamedTuple):
     """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it."""
 
     prefix: str
@@ -81,8 +80,7 @@ def parse(text: str) -> LogRecord | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class UserStack:
+class UserStack(NamedTuple):
     """The user's frames of a traceback, innermost first: functions, files, and the innermost place."""
 
     functions: tuple[str, ...] = ()
@@ -97,13 +95,16 @@ def is_library(path: str) -> bool:
 
 def frames(lines: Iterable[str]) -> list[Location]:
     """The frames of a traceback as printed (outermost first), libraries' frames left out."""
-    found = []
-    for line in lines:
-        match = _FRAME.match(line) if 'File "' in line else None
-        if match and not is_library(match["file"]):
-            name = match["function"]
-            found.append(Location(match["file"], int(match["line"]), function(name) if name else None))
-    return found
+    return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
+
+
+@lru_cache(maxsize=4096)
+def _frame(line: str) -> Location | None:
+    match = _FRAME.match(line)
+    if not match or is_library(match["file"]):
+        return None
+    name = match["function"]
+    return Location(match["file"], int(match["line"]), function(name) if name else None)
 
 
 def user_stack(lines: Iterable[str]) -> UserStack:

@@ -41,10 +41,10 @@ class View:
 
 
 class Line(NamedTuple):
-    """One further line of a record: its text, unwrapped, and its position."""
+    """One further line of a record: its text, unwrapped, and a byte of the window that it holds."""
 
     text: str
-    position: int
+    at: int
 
 
 @dataclass(slots=True)
@@ -88,27 +88,32 @@ class Record:
                 skipped += end - start + 1
             at = end + 1
 
-    def continued(self, prefix: str, limit: int) -> Iterator[Line]:
-        """What stands behind `prefix` on the next lines that hold it, at most `limit` lines.
+    def continued(self, prefix: str, limit: int, until: str | None = None) -> Iterator[Line]:
+        """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` lines.
 
-        For compilers that repeat the whole prefix on each physical line of a record.
+        For compilers that repeat the whole prefix on each physical line of a record. A line that starts
+        with `until` opens the next record.
         """
         buffer, stop, literal = self.view.buffer, self.view.end, prefix.encode()
-        enclosed = buffer[self.start : self.start + 1] == b"{"
-        at = self.end
+        length, wrapped = len(literal), buffer[self.start : self.start + 1] == b"{"
+        at = self.end + 1
         for _ in range(limit):
-            hit = buffer.find(literal, at, min(stop, at + WIDEST_GAP))
-            if hit < 0:
-                return
-            at = buffer.find(b"\n", hit, stop)
-            at = stop if at < 0 else at
-            raw = buffer[hit : min(at, hit + LONGEST_LINE)]
-            if enclosed or b"\x1b" in raw:
-                start, _ = self.view.line(hit)
-                text = unwrap(self.view.text(start, at, hit))[0].partition(prefix)[2]
+            hit = at
+            if not buffer.startswith(literal, at, stop):
+                hit = buffer.find(literal, at, min(stop, at + WIDEST_GAP))
+                if hit < 0:
+                    return
+            at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
+            raw = buffer[hit + length : min(at - 1, hit + LONGEST_LINE)]
+            if wrapped or b"\x1b" in raw:
+                start, end = self.view.line(hit)
+                text = unwrap(self.view.text(start, end, hit))[0].partition(prefix)[2]
             else:
-                text = raw[len(literal) :].decode("utf-8", "replace").removesuffix("\r")
-            yield Line(text, self.position_at(hit))
+                text = raw.decode("utf-8", "replace").removesuffix("\r")
+            text = text.removeprefix(" ")
+            if until and text.startswith(until):
+                return
+            yield Line(text, hit)
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
@@ -46,8 +46,7 @@ class Extent:
     problem: str | None = None
 
 
-@dataclass(slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A line and the anchors that stand in it, by index."""
 
     record: Record

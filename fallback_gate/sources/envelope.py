@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.patterns import Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """What was around a line: the rank, and the stream (all facts together) that tells writers apart."""
 
     rank: int | None = None
@@ -30,8 +29,7 @@ class Envelope:
 BARE = Envelope()
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One envelope: the pattern's groups `rank`, `local` (a rank on one host) and `who` are its facts."""
 
     name: str
