@@ -123,6 +123,7 @@ class Report(NamedTuple):
     layer: str | None = None
     site: str | None = None
     pid: int | None = None
+    rank: int | None = None
     at_least: bool = False
     hint: bool = False
     help: str = ""

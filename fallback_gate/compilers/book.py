@@ -96,19 +96,30 @@ def read_log(
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):
-                        process = ProcessKey(name, record.rank, report.pid)
-                        evidence = said.of(process, report.compiler)
-                        evidence.reported.add(report.kind)
-                        evidence.rules[report.id] = evidence.rules.get(report.id, 0) + 1
+                        rank = report.rank if report.rank is not None else record.rank
+                        process = ProcessKey(name, rank, report.pid)
+                        said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
-                        process = ProcessKey(name, record.rank, sighting.pid)
+                        rank = sighting.rank if sighting.rank is not None else record.rank
+                        process = ProcessKey(name, rank, sighting.pid)
                         said.of(process, rule.compiler).add(sighting)
+        _conclude(said, book, tell)
     except OutOfTime as problem:
         scan.extent.problem = str(problem)
     _settle(said, book)
     return said
+
+
+def _conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey], None]) -> None:
+    """Tell the reports that follow from all that a process said."""
+    for process, compilers in said.processes.items():
+        for compiler, evidence in compilers.items():
+            conclude = book.readers[compiler].conclude
+            for report in conclude(evidence) if conclude else ():
+                evidence.count(report)
+                tell(report, process)
 
 
 def _settle(said: LogEvidence, book: Book) -> None:

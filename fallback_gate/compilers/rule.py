@@ -59,6 +59,7 @@ class Sighting(NamedTuple):
     position: int
     facts: tuple[str, ...] = ()
     pid: int | None = None
+    rank: int | None = None  # where the record itself tells it, not its envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,11 @@ class Evidence:
             seen.setdefault(sighting.facts, sighting.position)
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
 
+    def count(self, report: Report) -> None:
+        """Keep that this was reported."""
+        self.reported.add(report.kind)
+        self.rules[report.id] = self.rules.get(report.id, 0) + 1
+
     def first(self, marker: str) -> int | None:
         """Where the marker was first seen, or None."""
         seen = self.facts.get(marker)
@@ -129,6 +135,7 @@ class Reader:
     markers: tuple[Marker, ...]
     required: frozenset[Kind]
     prove: Callable[[Evidence], Mapping[Kind, Proof]]
+    conclude: Callable[[Evidence], Iterable[Report]] | None = None  # reports that only the whole log tells
     setting: str = ""  # how to record a log that proves something
     version: Callable[[Evidence], str | None] = lambda evidence: None
     inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from fallback_gate.compilers import torch_dynamo as dynamo
 from fallback_gate.compilers import torch_inductor as inductor
+from fallback_gate.compilers import torch_trace
 from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.torch_proof import MARKERS, REQUIRED, SETTING, prove
 from fallback_gate.model import Kind, Scope
@@ -170,7 +171,7 @@ RAISED = Rule(
     id="torch/compile-error",
     compiler=NAME,
     anchor=("torch._dynamo.exc.", "torch._inductor.exc.", "symbolic_shapes.GuardOnDataDependentSymNode"),
-    pattern=r"^\s*(?P<error>(?:torch\._dynamo\.exc|torch\._inductor\.exc|torch\.fx\.experimental\.symbolic_shapes)\.\w+): "
+    pattern=r"^ *(?P<error>(?:torch\._dynamo\.exc|torch\._inductor\.exc|torch\.fx\.experimental\.symbolic_shapes)\.\w+): "
     r"(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
@@ -349,7 +350,7 @@ CALLED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
     anchor=("buf{n} = torch.ops.", "buf{n} = aten.", "  torch.ops.", "  aten."),
-    pattern=r"\[__output_code\]|\.__output_code:",
+    pattern=r"^\t|\[__output_code\]|\.__output_code:",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
@@ -360,6 +361,7 @@ CALLED = Rule(
         _CODE + "        torch.ops.mylib.update_.default(buf3, buf4)",
         _CODE + "        aten.scatter_reduce_.two(buf33,0,buf32,buf31,reduce='prod',include_self=True)",
         _CODE + "        aten.index_put_(buf37, [buf39], buf38, False)",
+        "\t        buf26 = torch.ops.aten.topk.default(buf25, 2, -1, True, True)",
     ),
     ignores=(
         _CODE + "        # Topologically Sorted Source Nodes: [topk], Original ATen: [aten.topk]",
@@ -484,9 +486,18 @@ FLEX = Rule(
 )
 
 RULES = (
+    torch_trace.GRAPH_BREAK,
     GRAPH_BREAK, ITEM, BUILTIN, WONT_CONVERT, SKIPPED_IN_LOOP, RECOMPILE_LIMIT, RAISED, NO_FRAMES, EAGER_BACKEND,
     NOTHING_TRACED, TRACING_DISABLED, RESUMED, FALLBACK_KERNEL, IMPLICIT, SCHEDULED, FUSED, CALLED,
     PROXY_EXECUTOR, COMPLEX, VMAP, CUDAGRAPH_SKIP, PARTITION, FLEX,
 )  # fmt: skip
 
-READER = Reader(name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=(*MARKERS, *torch_trace.MARKERS),
+    required=REQUIRED,
+    prove=prove,
+    conclude=torch_trace.conclude,
+    setting=SETTING,
+)

@@ -16,7 +16,7 @@ from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, pars
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Record
+from fallback_gate.scan.record import Line, Record
 
 LONGEST_BREAK = 400  # lines of one graph-break record
 LONGEST_ERROR = 450
@@ -64,7 +64,14 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = parse(record.text)
     if not log or log.artifact != "graph_breaks":
         return
-    record_lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break "))
+    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break "))
+    yield from break_reports(rule, record, log, match, lines)
+
+
+def break_reports(
+    rule: Rule, record: Record, log: LogRecord, match: Match[str], record_lines: list[Line]
+) -> Iterable[Report]:
+    """The reports of a graph-break text, of which `match` is the header and `record_lines` the rest."""
     lines = [line.text for line in record_lines]
     reason, nested = _reason(lines)
     stack = _traceback_after("User code traceback:", lines)
@@ -295,7 +302,7 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         )
         return
     lines = []
-    for line in record.following(80):
+    for line, _ in record.following(80):
         if _RAISED.match(line) or line.startswith("Traceback "):
             break
         lines.append(line)

@@ -104,14 +104,15 @@ def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A call of an operator in the generated wrapper: each call is one site."""
     log = parse(record.text)
-    if not log or log.artifact != "output_code":
+    if log and log.artifact != "output_code":
         return
-    found = _CALL.match(log.message)
+    code = log.message if log else record.text[1:]  # the payload of a structured trace starts with a tab
+    found = _CALL.match(code)
     if found and is_compute(found["op"]):
         yield named(
             base(rule, record, log, "*"),
             found["op"],
-            site=f"{log.frame} {log.message.strip()[:200]}",
+            site=f"{log.frame if log else record.position} {code.strip()[:200]}",
             reason="the generated wrapper calls it: no kernel was generated",
         )
 
@@ -216,7 +217,7 @@ _GETITEM = Pattern(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,"
 def _nodes(record: Record, log: LogRecord) -> Iterator[_Node]:
     """The nodes listed under a partition. Each is a log record of its own, with its own prefix."""
     node: _Node | None = None
-    for text in record.following(4000):
+    for text, _ in record.following(4000):
         other = parse(text)
         if not other or other.pid != log.pid:
             continue

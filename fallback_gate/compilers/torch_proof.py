@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from re import Match
 
+from fallback_gate.compilers import torch_trace
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
 from fallback_gate.compilers.torch_dynamo import traced_frames
 from fallback_gate.compilers.torch_log import parse
@@ -242,7 +243,16 @@ class _Facts:
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Weigh one process: the state of each kind that torch.compile's text logs can show."""
+    """Weigh one process: the best that its text log and its structured trace prove of each kind."""
+    proof = dict(_of_text(evidence))
+    for kind, traced in (torch_trace.prove(evidence) or {}).items():
+        if traced.state is State.PROVEN or proof[kind].state is not State.PROVEN:
+            proof[kind] = traced
+    return proof
+
+
+def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """The state of each kind that torch.compile's text logs can show."""
     facts = _Facts.of(evidence)
     missing = _missing(evidence, facts)
     if missing:

@@ -68,13 +68,17 @@ class Record:
         """The rank that the envelope names."""
         return self.envelope.rank
 
+    def whole_line(self) -> str:
+        """The line as it stands in the log, envelope and all, without the limit that `text` has."""
+        return self.view.buffer[self.start : self.end].decode("utf-8", "replace")
+
     def position_at(self, at: int) -> int:
         """The position of a later line of the window, by any byte of it."""
         if self.counts_lines:
             return self.position + self.view.buffer.count(b"\n", self.start, at)
         return self.position + at - self.start
 
-    def following(self, limit: int) -> Iterator[str]:
+    def following(self, limit: int) -> Iterator[Line]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
         at, skipped, given = self.end + 1, 0, 0
         while at < self.view.end and given < limit and skipped < WIDEST_GAP:
@@ -83,7 +87,7 @@ class Record:
             text, envelope = unwrap(self.view.text(start, end, start))
             if envelope.stream == self.envelope.stream:
                 given, skipped = given + 1, 0
-                yield text
+                yield Line(text, start)
             else:
                 skipped += end - start + 1
             at = end + 1
