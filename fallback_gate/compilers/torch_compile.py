@@ -76,6 +76,25 @@ GRAPH_BREAK = Rule(
     read=dynamo.graph_break,
 )
 
+OLD_GRAPH_BREAK = Rule(
+    id="torch/graph-break",
+    compiler=NAME,
+    anchor=("Graph break",),
+    pattern=r"Graph break: (?P<reason>.*?) ?from user code at:?\s*(?P<rest>File .*)?$",
+    kind=Kind.GRAPH_BREAK,
+    scope=Scope.SITE,
+    meaning=GRAPH_BREAK.meaning,
+    help=_BREAK_HELP,
+    seen_in="2.0 to 2.6, artifact graph_breaks (2.0: WARNING)",
+    matches=(
+        "V1130 01:17:55.025000 139853580790656 torch/_dynamo/symbolic_convert.py:534] [0/0] [__graph_breaks] Graph break: from user code at:",
+        "[2026-11-30 01:18:36,471] [4/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] Graph break: Tensor.item from user code at:",
+        '[2023-03-31 05:57:27,551] torch._dynamo.symbolic_convert: [WARNING] Graph break: call_function f from user code at   File "m.py", line 3, in f',
+    ),
+    ignores=("W" + _DYNAMO + "Graph break: from user code at:",),
+    read=dynamo.old_graph_break,
+)
+
 ITEM = Rule(
     id="torch/item-break",
     compiler=NAME,
@@ -289,6 +308,8 @@ FALLBACK_KERNEL = Rule(
     matches=(
         "I" + _INDUCTOR + "[__perf_hints] Using FallbackKernel: torch.ops.aten.topk.default",
         "I" + _INDUCTOR + "[__perf_hints] Using FallbackKernel: None",
+        "[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] Using FallbackKernel: aten.topk",
+        "/opt/torch/_inductor/ir.py:3000: UserWarning: Using FallbackKernel: aten.cumsum",
     ),
     ignores=("Using FallbackKernel: torch.ops.aten.topk.default",),
     at_least=True,
@@ -486,7 +507,7 @@ FLEX = Rule(
 )
 
 RULES = (
-    torch_trace.GRAPH_BREAK,
+    torch_trace.GRAPH_BREAK, OLD_GRAPH_BREAK,
     GRAPH_BREAK, ITEM, BUILTIN, WONT_CONVERT, SKIPPED_IN_LOOP, RECOMPILE_LIMIT, RAISED, NO_FRAMES, EAGER_BACKEND,
     NOTHING_TRACED, TRACING_DISABLED, RESUMED, FALLBACK_KERNEL, IMPLICIT, SCHEDULED, FUSED, CALLED,
     PROXY_EXECUTOR, COMPLEX, VMAP, CUDAGRAPH_SKIP, PARTITION, FLEX,

@@ -128,6 +128,52 @@ def break_reports(
         )
 
 
+def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A graph-break record of 2.0 to 2.6: the user's frames, then PyTorch's own traceback with the reason.
+
+    From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
+    """
+    log = parse(record.text)
+    if not log or (log.artifact != "graph_breaks" and log.pid is not None):
+        return
+    lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
+    own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
+    stack = user_stack(lines[:own])
+    raised_lines = [line for line in lines[own:] if _RAISED.match(line)]
+    reason = match["reason"].strip() or (raised_lines[-1].partition(": ")[2] if raised_lines else "")
+    where = stack.innermost
+    called = _old_call(reason)
+    op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
+        stack=stack.functions,
+        files=stack.files,
+        reason=reason or None,
+        location=where,
+    )
+
+
+def _old_call(reason: str) -> tuple[str, ...]:
+    """The call that broke the graph, from the reasons of 2.0 to 2.6."""
+    if reason.startswith("Tensor.item"):
+        return _ITEM_NAMES
+    if "graph_break in " in reason:
+        return ("torch._dynamo.graph_break",)
+    if found := _FUNCTION_OBJECT.search(reason):
+        return (found["name"],)
+    found = _OLD_BUILTIN.search(reason)
+    return (found["name"],) if found else ()
+
+
+_OLD_BUILTIN = Pattern(
+    r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
+)
+
+
 def _reason(lines: list[str]) -> tuple[str, str | None]:
     """The kind of break that PyTorch names, and the one that came while it was handled."""
     reason, nested = "", None
