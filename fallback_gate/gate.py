@@ -20,8 +20,7 @@ from pathlib import Path
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, LogEvidence, aliases, merge, read_log
-from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import (
@@ -38,6 +37,8 @@ from fallback_gate.policy.entry import Policy
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, expand
 from fallback_gate.verdict import decide
+from fallback_gate.verdict.processes import Processes
+from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
 
 
@@ -108,11 +109,11 @@ def check(
     for source in sources:
         _read(source, book, run, hash_logs, progress)
 
-    alias, evidence = _pool(run)
-    events = run.fold.events(run.lines, alias)
+    found = find_processes(run.logs)
+    events = run.fold.events(run.lines, found.alias)
     findings = tuple(policies.judge(event, rule, today) for event in events)
-    processes = _processes(run, evidence, book, rule, findings)
-    reports = tuple(_log_report(log, run, processes, book) for log in run.logs)
+    processes = _judged(run, found, book, rule, findings)
+    reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     limits = policies.limits(findings, rule)
     missing = decide.expectations(processes, rule)
     proven = decide.whole(processes, reports, rule, limits, missing)
@@ -180,85 +181,42 @@ class _Watched:
         return got
 
 
-def _pool(run: _Run) -> tuple[dict[ProcessKey, ProcessKey], dict[ProcessKey, dict[str, Evidence]]]:
-    """The evidence of each process of the run, and which unnamed ones turned out to be which."""
-    every: dict[ProcessKey, dict[str, Evidence]] = {}
-    for said in run.logs.values():
-        every.update(said.processes)
-    alias = aliases(every)
-    pooled: dict[ProcessKey, dict[str, Evidence]] = {}
-    for process, compilers in every.items():
-        home = pooled.setdefault(alias.get(process, process), {})
-        for compiler, evidence in compilers.items():
-            if compiler in home:
-                merge(home[compiler], evidence)
-            else:
-                home[compiler] = evidence
-    return alias, _without_bystanders(pooled, run)
-
-
-def _without_bystanders(
-    pooled: dict[ProcessKey, dict[str, Evidence]], run: _Run
-) -> dict[ProcessKey, dict[str, Evidence]]:
-    """Leave out lines of no named process that report but prove nothing, beside named ones that do.
-
-    Their events stand; they are no process that owes a proof. Ranks that the log names and that said
-    nothing of a compiler are processes, and owe one.
-    """
-    kept = {}
-    for process, compilers in pooled.items():
-        if process.pid is None:
-            others = {
-                name
-                for p, mine in pooled.items()
-                if p.log == process.log and p.pid is not None
-                for name in mine
-            }
-            compilers = {name: e for name, e in compilers.items() if e.facts or name not in others}
-            if not compilers:
-                continue
-        kept[process] = compilers
-    for log, said in run.logs.items():
-        present = {process.rank for process in kept if process.log == log}
-        for rank in sorted((said.extent.ranks or said.extent.local_ranks) - present):
-            kept[ProcessKey(log, rank)] = {}
-    return kept
-
-
-def _processes(
-    run: _Run,
-    evidence: Mapping[ProcessKey, Mapping[str, Evidence]],
-    book: Book,
-    rule: Policy,
-    findings: Sequence[Finding],
+def _judged(
+    run: _Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
 ) -> tuple[ProcessVerdict, ...]:
-    guilty = {
-        p for finding in findings if finding.decision is Decision.BLOCKED for p in finding.event.processes
-    }
+    """The verdict of each process, in the order of logs and ranks."""
+    guilty = {p for f in findings if f.decision is Decision.BLOCKED for p in f.event.processes}
+    joined = {other for others in found.also.values() for other in others}
     verdicts = [
-        process_verdict(process, compilers, book.readers, rule, process in guilty)
-        for process, compilers in evidence.items()
+        process_verdict(
+            process,
+            [(key.log, found.evidence[key]) for key in (process, *found.also.get(process, ()))],
+            book.readers,
+            rule,
+            process in guilty,
+        )
+        for process in found.evidence
+        if process not in joined
     ]
-    verdicts.sort(
-        key=lambda v: (list(run.logs).index(v.log), v.rank if v.rank is not None else -1, v.pid or -1)
-    )
+    order = {log: at for at, log in enumerate(run.logs)}
+    verdicts.sort(key=lambda v: (order[v.log], -1 if v.rank is None else v.rank, v.pid or -1))
     wanted: dict[str, set[int]] = {}
     for verdict in verdicts:
         for compiler in verdict.compilers:
-            for proof in compiler.proof.values():
-                if proof.line is not None:
-                    wanted.setdefault(verdict.log, set()).add(proof.line)
-    line_of = {
-        (log, position): line
-        for log, positions in wanted.items()
-        for position, line in run.lines(log, positions).items()
-    }
-    return located(verdicts, line_of)
+            positions = (proof.line for proof in compiler.proof.values() if proof.line is not None)
+            wanted.setdefault(verdict.log, set()).update(positions)
+    numbers = {log: run.lines(log, positions) for log, positions in wanted.items()}
+    return located(verdicts, numbers)
 
 
-def _log_report(log: str, run: _Run, processes: Sequence[ProcessVerdict], book: Book) -> LogReport:
+def _log_report(
+    log: str, run: _Run, found: Processes, processes: Sequence[ProcessVerdict], book: Book
+) -> LogReport:
     source, said = run.sources[log], run.logs[log]
-    mine = [process.outcome for process in processes if process.log == log]
+    here = found.in_log(log)
+    mine = [
+        process.outcome for process in processes if ProcessKey(process.log, process.rank, process.pid) in here
+    ]
     recognised = any(said.processes.values())
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:

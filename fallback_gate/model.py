@@ -124,6 +124,7 @@ class Report(NamedTuple):
     site: str | None = None
     pid: int | None = None
     rank: int | None = None
+    when: float | None = None
     at_least: bool = False
     hint: bool = False
     help: str = ""

@@ -60,6 +60,7 @@ class Sighting(NamedTuple):
     facts: tuple[str, ...] = ()
     pid: int | None = None
     rank: int | None = None  # where the record itself tells it, not its envelope
+    when: float | None = None  # seconds, comparable within a year; for telling processes apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Evidence:
     rules: dict[str, int] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)  # why this log as a whole can't be trusted
     markers: dict[str, Marker] = field(default_factory=dict)  # the user's own, by id
+    span: tuple[float, float] | None = None  # when the first and the last record were written
 
     def add(self, sighting: Sighting) -> None:
         """Keep a sighting."""
@@ -105,11 +107,33 @@ class Evidence:
         if sighting.facts in seen or len(seen) < 100_000:
             seen.setdefault(sighting.facts, sighting.position)
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
+        self._saw(sighting.when)
 
     def count(self, report: Report) -> None:
         """Keep that this was reported."""
         self.reported.add(report.kind)
         self.rules[report.id] = self.rules.get(report.id, 0) + 1
+        self._saw(report.when)
+
+    def _saw(self, when: float | None) -> None:
+        if when is not None:
+            first, last = self.span or (when, when)
+            self.span = (min(first, when), max(last, when))
+
+    def merge(self, other: Evidence) -> None:
+        """Pool what lines of the same process in the same log say."""
+        for marker, facts in other.facts.items():
+            mine = self.facts.setdefault(marker, {})
+            for fact, position in facts.items():
+                mine.setdefault(fact, position)
+            self.counts[marker] = self.counts.get(marker, 0) + other.counts.get(marker, 0)
+        self.reported |= other.reported
+        for rule, count in other.rules.items():
+            self.rules[rule] = self.rules.get(rule, 0) + count
+        self.trouble += other.trouble
+        self.markers = self.markers or other.markers
+        for when in other.span or ():
+            self._saw(when)
 
     def first(self, marker: str) -> int | None:
         """Where the marker was first seen, or None."""

@@ -48,6 +48,7 @@ def base(
         position=record.position,
         text=record.text,
         pid=log.pid if log else None,
+        when=log.when if log else None,
         at_least=rule.at_least,
         help=rule.help,
     )

@@ -20,7 +20,7 @@ from fallback_gate.patterns import Pattern
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
-    r"(?P<level>[VDIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ (?P<pid>\d+) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
+    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d+) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"(?:\[__(?P<artifact>\w+)\] ?)?"
     rf"(?:{_COMPILE_ID.format('run_id')})?"
@@ -47,6 +47,16 @@ class LogRecord(NamedTuple):
     pid: int | None
     compile_id: str
     artifact: str | None
+    time: str = ""
+
+    @property
+    def when(self) -> float | None:
+        """When it was written, in seconds from the start of a year; None where the prefix is an old one."""
+        if not self.time:
+            return None
+        month, day = int(self.time[:2]), int(self.time[2:4])
+        hours, minutes, seconds = map(int, self.time[5:].split(":"))
+        return float((((month * 31 + day) * 24 + hours) * 60 + minutes) * 60 + seconds)
 
     @property
     def frame(self) -> str:
@@ -66,6 +76,7 @@ def parse(text: str) -> LogRecord | None:
             pid=int(match["pid"]),
             compile_id=match["compile_id"] or match["run_id"] or "",
             artifact=match["artifact"],
+            time=match["time"],
         )
     match = _OLD_PREFIX.search(text) if "] torch." in text else None
     if not match:

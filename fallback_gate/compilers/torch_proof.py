@@ -34,21 +34,21 @@ def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
     log = parse(record.text)
     if log:
         said = tuple(group or "" for group in match.groups())
-        yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid)
+        yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid, None, log.when)
 
 
 def _debug(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
     log = parse(record.text)
     if log and log.level == "V" and log.artifact is None:
-        yield Sighting(marker.id, record.position, (log.compile_id,), log.pid)
+        yield Sighting(marker.id, record.position, (log.compile_id,), log.pid, None, log.when)
 
 
 def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id and the artifact, for records that an artifact's setting printed."""
     log = parse(record.text)
     if log and log.artifact:
-        yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid)
+        yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid, None, log.when)
 
 
 def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -58,10 +58,10 @@ def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
         return
     listed = traced_frames(record, log)
     if listed is None:
-        yield Sighting(marker.id, record.position, ("cut",), log.pid)
+        yield Sighting(marker.id, record.position, ("cut",), log.pid, None, log.when)
     else:
         frames = tuple(f"{name} {place}" for name, place in listed)
-        yield Sighting(marker.id, record.position, ("whole", *frames), log.pid)
+        yield Sighting(marker.id, record.position, ("whole", *frames), log.pid, None, log.when)
 
 
 def _marker(

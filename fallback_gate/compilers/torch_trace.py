@@ -117,7 +117,7 @@ def _seen(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
     if found:
         log, said = found
         facts = (_compile_id(said), str(said.get("attempt")))
-        yield Sighting(marker.id, record.position, facts, log.pid, _rank(said))
+        yield Sighting(marker.id, record.position, facts, log.pid, _rank(said), log.when)
 
 
 class _Metrics(NamedTuple):
@@ -160,7 +160,7 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
         inductor="" if said.get("inductor_compile_time_s") is None else "yes",
         restarts="; ".join(map(str, restarts))[:300] if isinstance(restarts, list) else "",
     )
-    yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer))
+    yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
 
 
 def _marker(

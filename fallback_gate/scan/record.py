@@ -92,6 +92,25 @@ class Record:
                 skipped += end - start + 1
             at = end + 1
 
+    def preceding(self, limit: int) -> Iterator[Line]:
+        """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
+
+        Looks back no further than `LONGEST_LINE` bytes, which the window is sure to hold.
+        """
+        end = self.start - 1
+        for _ in range(limit):
+            while True:
+                if end < 0:
+                    return
+                start = self.view.buffer.rfind(b"\n", max(0, self.start - LONGEST_LINE), end) + 1
+                if start == 0 and self.start > LONGEST_LINE:
+                    return
+                text, envelope = unwrap(self.view.text(start, end, start))
+                end = start - 1
+                if envelope.stream == self.envelope.stream:
+                    break
+            yield Line(text, start)
+
     def continued(self, prefix: str, limit: int, until: str | None = None) -> Iterator[Line]:
         """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` lines.
 

@@ -6,7 +6,7 @@ policy accepts that. A compiler that works inside another owes no proof of its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fallback_gate.compilers.generic import by_markers
@@ -56,14 +56,26 @@ def lacking(compiler: CompilerProof, policy: Policy) -> list[tuple[Kind, Proof]]
 
 def process_verdict(
     process: ProcessKey,
-    evidence: Mapping[str, Evidence],
+    said: Sequence[tuple[str, Mapping[str, Evidence]]],
     readers: Mapping[str, Reader],
     policy: Policy,
     blocked: bool,
 ) -> ProcessVerdict:
-    """The verdict of one process: blocked by an event of its own, else by its proof."""
-    owing = [name for name in evidence if not readers[name].inside & evidence.keys()]
-    compilers = tuple(weigh(readers[name], evidence[name], policy) for name in owing)
+    """The verdict of one process: blocked by an event of its own, else by its proof.
+
+    `said` is the evidence of each log that tells of it, its own log first: of each kind the best proof
+    counts. The `line` of a proof is a position in the process's own log.
+    """
+    best: dict[str, CompilerProof] = {}
+    for log, evidence in said:
+        for name in evidence:
+            if readers[name].inside & evidence.keys():
+                continue
+            weighed = weigh(readers[name], evidence[name], policy)
+            if log != process.log:
+                weighed = _from_another(weighed, log)
+            best[name] = _pooled(best[name], weighed) if name in best else weighed
+    compilers = tuple(best.values())
     why = None
     if blocked:
         outcome = Outcome.BLOCKED
@@ -76,26 +88,39 @@ def process_verdict(
     return ProcessVerdict(process.log, process.rank, process.pid, outcome, compilers, why)
 
 
-def located(
-    verdicts: Iterable[ProcessVerdict], line_of: Mapping[tuple[str, int], int]
-) -> tuple[ProcessVerdict, ...]:
-    """The verdicts with the proofs' positions turned into line numbers."""
-    return tuple(
-        replace(
-            verdict,
-            compilers=tuple(
-                replace(
-                    compiler,
-                    proof={
-                        kind: replace(
-                            proof,
-                            line=line_of.get((verdict.log, proof.line)) if proof.line is not None else None,
-                        )
-                        for kind, proof in compiler.proof.items()
-                    },
-                )
-                for compiler in verdict.compilers
-            ),
-        )
-        for verdict in verdicts
+def _from_another(compiler: CompilerProof, log: str) -> CompilerProof:
+    """A proof from another log of the process: it says which, in place of a line."""
+    proof = {
+        kind: replace(said, why=f"{said.why} ({log})", line=None) for kind, said in compiler.proof.items()
+    }
+    return replace(compiler, proof=proof)
+
+
+def _pooled(one: CompilerProof, other: CompilerProof) -> CompilerProof:
+    proof = dict(other.proof)
+    for kind, said in one.proof.items():
+        proof[kind] = better(said, proof[kind]) if kind in proof else said
+    return replace(
+        one, proof=proof, required=one.required | other.required, version=one.version or other.version
     )
+
+
+def located(
+    verdicts: Iterable[ProcessVerdict], numbers: Mapping[str, Mapping[int, int]]
+) -> tuple[ProcessVerdict, ...]:
+    """The verdicts with the proofs' positions turned into line numbers, given by log and position."""
+    found = []
+    for verdict in verdicts:
+        lines = numbers.get(verdict.log, {})
+        compilers = tuple(
+            replace(
+                compiler,
+                proof={
+                    kind: proof if proof.line is None else replace(proof, line=lines.get(proof.line))
+                    for kind, proof in compiler.proof.items()
+                },
+            )
+            for compiler in verdict.compilers
+        )
+        found.append(replace(verdict, compilers=compilers))
+    return tuple(found)
