@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fallback_gate.compilers import generic, torch_compile, torch_device
+from fallback_gate.compilers import generic, torch_compile, torch_device, tvm
 from fallback_gate.compilers.rule import Reader
 
 READERS: Mapping[str, Reader] = {
@@ -17,6 +17,7 @@ READERS: Mapping[str, Reader] = {
     for reader in (
         torch_compile.READER,
         torch_device.READER,
+        *tvm.READERS,
         generic.READER,
     )
 }

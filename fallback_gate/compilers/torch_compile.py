@@ -396,6 +396,34 @@ CALLED = Rule(
     read=inductor.called,
 )
 
+CALLED_FROM_CPP = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=(
+        "aoti_torch_cpu_",
+        "aoti_torch_cuda_",
+        "aoti_torch_xpu_",
+        "aoti_torch_mps_",
+        "aoti_torch_proxy_executor_call",
+    ),
+    pattern=r"(?:^\t|\[__output_code\]).*AOTI_TORCH_ERROR_CODE_CHECK\(|aoti_torch_proxy_executor_call_function\(",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=_KERNEL_HELP,
+    seen_in="2.7.1 and 2.14.1, artifact output_code of a C++ wrapper (TORCHINDUCTOR_CPP_WRAPPER=1)",
+    matches=(
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(buf1, 3L, -1L, 1, 1, &buf3_handle, &buf4_handle));",
+    ),
+    ignores=(
+        _CODE + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf0, arg0_1, arg1_1));",
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(2, int_array_0, int_array_1, 6, 0, 0, &buf0_handle));",
+    ),
+    read=inductor.called_from_cpp,
+)
+
 PROXY_EXECUTOR = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
@@ -510,7 +538,7 @@ RULES = (
     torch_trace.GRAPH_BREAK, OLD_GRAPH_BREAK,
     GRAPH_BREAK, ITEM, BUILTIN, WONT_CONVERT, SKIPPED_IN_LOOP, RECOMPILE_LIMIT, RAISED, NO_FRAMES, EAGER_BACKEND,
     NOTHING_TRACED, TRACING_DISABLED, RESUMED, FALLBACK_KERNEL, IMPLICIT, SCHEDULED, FUSED, CALLED,
-    PROXY_EXECUTOR, COMPLEX, VMAP, CUDAGRAPH_SKIP, PARTITION, FLEX,
+    CALLED_FROM_CPP, PROXY_EXECUTOR, COMPLEX, VMAP, CUDAGRAPH_SKIP, PARTITION, FLEX,
 )  # fmt: skip
 
 READER = Reader(

@@ -19,7 +19,8 @@ from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-_PLUMBING = ("inductor.", "_c10d_functional.", "c10d.", "_inductor_test.")  # namespaces that are no compute
+# Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
+_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
 
 
 def named(report: Report, name: str, **said: str) -> Report:
@@ -37,8 +38,8 @@ def _names(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def is_compute(name: str) -> bool:
-    """Whether an operator computes something: allocation and collectives are calls by design."""
-    return not plain(name).startswith(_PLUMBING)
+    """Whether a call of the operator stands in for a kernel that was not generated."""
+    return not plain(name).startswith(_BY_DESIGN)
 
 
 def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -121,6 +122,34 @@ _CALL = Pattern(
     r"\s+(?:(?:return\s+)?[\w\s,()\[\]]*?= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
 )
+
+
+def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A call through a C shim in a C++ wrapper; the check on a later line names the operator in full.
+
+    Shims of library kernels (`aoti_torch_cpu_mm_out`, `..._convolution`) are no fallback.
+    """
+    log = parse(record.text)
+    code = log.message if log and log.artifact == "output_code" else record.text
+    found = _SHIM.search(code) if log or record.text.startswith("\t") else None
+    if not found or (log and log.artifact != "output_code"):
+        return
+    shim = found["op"]
+    if shim is None:
+        reason = "the C++ wrapper calls it through the proxy executor"
+        yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
+    elif not _LIBRARY_SHIM.match(shim):
+        further = messages(record, log, 4) if log else (line.text for line in record.following(4))
+        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), f"aten.{shim}")
+        reason = "the C++ wrapper calls its C shim: no kernel was generated"
+        yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
+
+
+_SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
+_LIBRARY_SHIM = Pattern(
+    r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
+)
+_CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 
 
 def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

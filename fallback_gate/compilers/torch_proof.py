@@ -51,6 +51,12 @@ def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
         yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid, None, log.when)
 
 
+def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """That a wrapper is C++, in the log or in the payload of a structured trace."""
+    log = parse(record.text)
+    yield Sighting(marker.id, record.position, (), log.pid if log else None)
+
+
 def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
     log = parse(record.text)
@@ -201,13 +207,19 @@ MARKERS = (
         _V + "[0/0] [__cudagraphs] Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable",
         _artifact,
     ),
-    _marker(
-        "cpp-wrapper",
-        "csrc/inductor/aoti",
-        r"\[__output_code\]",
-        "The wrapper is C++: its calls of operators are not told apart from library calls.",
-        _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
-        _artifact,
+    Marker(
+        id="torch/cpp-wrapper",
+        compiler=NAME,
+        anchor=("csrc/inductor/aoti", "csrc/inductor/cpp_wrapper"),
+        pattern=r"^\t|\[__output_code\]",
+        shows="The wrapper is C++: its calls of operators are not all told apart from library calls.",
+        seen_in="2.7 to 2.14",
+        matches=(
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
+            "\t#include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+        ),
+        read=_wrapper,
     ),
 )
 
@@ -346,15 +358,13 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         return Proof(State.UNPROVEN, why, evidence.first("torch/backend-called"))
     if not facts.backends:
         return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
-    if "torch/cpp-wrapper" in evidence.facts:
-        return Proof(
-            State.UNPROVEN, "the wrapper is C++, whose operator calls this reader does not tell apart"
-        )
     printed = {cid for cid, _ in evidence.of("torch/output-code")}
     printed &= {cid for cid, artifact in evidence.of("torch/output-code-ended") if artifact == "output_code"}
     cached = {cid for cid, *_ in evidence.of("torch/cache-hit")}
     shown = printed | {cid for (cid,) in evidence.of("torch/lowered")} - cached
     hidden = sorted(set(facts.backends) - shown)
+    if "torch/cpp-wrapper" in evidence.facts and set(facts.backends) & printed:
+        return torch_trace.CPP_WRAPPER
     if not hidden:
         how = "its generated code is printed" if printed else "each scheduled node is printed"
         return Proof(State.PROVEN, f"for every graph {how}: a fallback kernel would be in it", line)

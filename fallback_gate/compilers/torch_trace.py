@@ -323,6 +323,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
     return proof
 
 
+CPP_WRAPPER = Proof(
+    State.UNPROVEN,
+    "the generated wrapper is C++, where not every operator's call is told apart from a library call",
+    None,
+    "TORCHINDUCTOR_CPP_WRAPPER=0, or TORCH_LOGS=dynamo,graph_breaks,+inductor with a cold cache",
+)
 _SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
 
 
@@ -331,6 +337,8 @@ def _op_fallback(evidence: Evidence, line: int | None) -> Proof:
     written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
     if not graphs:
         return Proof(State.UNPROVEN, "no graph was handed to a back end")
+    if "torch/cpp-wrapper" in evidence.facts:
+        return CPP_WRAPPER
     if graphs - written:
         return Proof(
             State.UNPROVEN, f"graph [{sorted(graphs - written)[0]}] has no generated code in the trace"

@@ -142,17 +142,27 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
         return
     outer = [function for function in module if function.relax and not function.target]
     called = set().union(*(function.called for function in outer)) if outer else set()
+    there = {function.name for function in module}
     state = "whole"
-    if any(function.relax and not function.ended for function in module) or not parts <= called:
-        state = "cut"
-    elif not called <= {function.name for function in module}:
+    if not all(function.ended or not function.relax for function in module) or not parts <= called <= there:
         state = "cut"
     elif any(function.lowered for function in outer):
         state = "lowered"
     yield Sighting(marker.id, record.position, (state,))
 
 
-MODULE = "@I.ir_module"
+MODULE = """@I.ir_module
+class Module:
+    @R.function
+    def fused_relax_matmul_tensorrt(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):
+        R.func_attr({"Codegen": "tensorrt"})
+        return gv
+    @R.function
+    def main(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):
+        cls = Module
+        lv: R.Tensor((16, 4), dtype="float32") = cls.fused_relax_matmul_tensorrt(x)
+        gv: R.Tuple(R.Tensor((16, 2), dtype="float32")) = R.topk(lv, k=2, axis=-1)
+        return gv"""
 LEFT_OUT = Rule(
     id="tvm-byoc/left-out",
     compiler=NAME,
@@ -192,7 +202,7 @@ NO_ENGINE = Rule(
         "runtime is not enabled. Please build with USE_",
         "engine is not initialized. Please build with USE_",
     ),
-    pattern=r"(?P<op>\w+) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with \w+)",
+    pattern=r"\b(?P<op>\w{1,40}) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with \w+)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="The partitions were made for an engine that this build of TVM does not have.",

@@ -23,6 +23,7 @@ _COMPUTE = (
 )
 _BASE = Pattern(rf"(?:contrib_)?(?P<op>{_COMPUTE})(?=_|\d*$|\d*_)")
 _PART = Pattern(rf"(?:^|_)(?P<op>{_COMPUTE})\d*(?=_|$)")
+_GENERATED = Pattern(r"^tvmgen_(?:default_)?")
 _NN = Pattern(r"^(?:.*conv[123]d.*|.*dense|batch_matmul|softmax|.*_norm|attention|dilation2d|correlation)$")
 
 
@@ -38,7 +39,7 @@ def template(name: str) -> tuple[str, ...]:
     base = name.strip().partition(".")[0]
     found = _BASE.match(base)
     op = found["op"] if found else base
-    relay = (f"nn.{op}",) if _NN.match(op) else ()
+    relay: tuple[str, ...] = (f"nn.{op}",) if _NN.match(op) else ()
     if op.startswith(("depthwise_conv", "group_conv")):
         relay += (f"nn.{op.partition('_')[2]}",)
     return tuple(dict.fromkeys((op, *relay, base, name)))
@@ -46,7 +47,7 @@ def template(name: str) -> tuple[str, ...]:
 
 def fused(name: str) -> tuple[str, ...]:
     """The names of a fused function: as said, without its prefix, and the operators that do the work."""
-    bare = Pattern(r"^tvmgen_(?:default_)?").sub("", name)
+    bare = _GENERATED.sub("", name)
     rest, parts = bare, []
     while found := _PART.search(rest):
         parts.append(found["op"])

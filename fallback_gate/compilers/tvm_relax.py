@@ -37,7 +37,7 @@ _LOGGED = r"(?:^\W*\[?\d\d:\d\d:\d\d\]|\.(?:cc|h):\d+:|Warning:).{0,200}?"
 
 _TUNE = (
     "Tune the function with MetaSchedule and apply the database, or schedule it (dlight, a schedule rule of your own); "
-    "a record must match structure, shapes and target. https://tvm.apache.org/docs/"
+    "a record must match structure, shapes and target (https://tvm.apache.org/docs/)."
 )
 
 NO_LEGALIZATION = Rule(
@@ -233,7 +233,7 @@ UNKNOWN_RANK = Rule(
     id="tvm-relax/unknown-rank",
     compiler=NAME,
     anchor=("opset<=12 fallback: ",),
-    pattern=r"(?P<op>\w+) opset<=12 fallback: (?P<reason>.*)",
+    pattern=r"\b(?P<op>\w{1,40}) opset<=12 fallback: (?P<reason>.*)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The rank of the input is unknown, so the ONNX operator is imported in a plain form.",

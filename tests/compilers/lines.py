@@ -6,7 +6,12 @@ SITE = "/opt/venv/lib/python3.11/site-packages/torch"
 
 
 def record(
-    *said: str, level: str = "V", artifact: str = "", cid: str = "0/0", pid: int = 4674, at: str = "_dynamo/x.py:1"
+    *said: str,
+    level: str = "V",
+    artifact: str = "",
+    cid: str = "0/0",
+    pid: int = 4674,
+    at: str = "_dynamo/x.py:1",
 ) -> list[str]:
     """The physical lines of one record: each carries the whole prefix."""
     prefix = f"{level}1130 00:29:06.251000 {pid} torch/{at}] "
@@ -27,7 +32,11 @@ def listed(*frames: str, **where: object) -> list[str]:
 
 
 def traced(
-    frame: str = "forward /app/moe/decoder.py:148", backend: str = "inductor", *, cid: str = "0/0", **where: object
+    frame: str = "forward /app/moe/decoder.py:148",
+    backend: str = "inductor",
+    *,
+    cid: str = "0/0",
+    **where: object,
 ) -> list[str]:
     """INFO of Dynamo: a frame traced to its end and given to a back end, which returned."""
     lines = (

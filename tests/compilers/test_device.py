@@ -11,11 +11,16 @@ from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch_device import READER, prove
 from fallback_gate.model import Kind, Scope, State
 
-SENTENCE = "The operator '{}' is not currently supported on the {} backend and will fall back to run on the CPU."
+SENTENCE = (
+    "The operator '{}' is not currently supported on the {} backend and will fall back to run on the CPU."
+)
 
 
 @pytest.mark.parametrize("device", ["MPS", "NPU", "HPU", "XPU", "MUSA", "XLA"])
-@pytest.mark.parametrize("around", ["{}", "UserWarning: {} This may have performance implications.", "[W x.ts:51] Warning: CAUTION: {}"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "UserWarning: {} This may have performance implications.", "[W x.ts:51] Warning: CAUTION: {}"],
+)
 def test_any_device(device: str, around: str, read: Callable[..., Any]) -> None:
     said = read(around.format(SENTENCE.format("aten::isin.Tensor_Tensor_out", device)))
     (report,) = said.reports

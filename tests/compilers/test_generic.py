@@ -17,10 +17,18 @@ from fallback_gate.model import Kind, State
     [
         ("2026-11-30 09:14:07 WARNING build: fallback to eager: op=gate_attn", "gate_attn", None),
         ("fallback to eager: op=aten::sort reason=no lowering", "aten::sort", "no lowering"),
-        ("fallback to eager: op=aten.sort.stable, reason=no lowering for it  ", "aten::sort", "no lowering for it"),
+        (
+            "fallback to eager: op=aten.sort.stable, reason=no lowering for it  ",
+            "aten::sort",
+            "no lowering for it",
+        ),
         ("fallback to eager: op=gate_attn layer=3 reason=x", "gate_attn", None),
         ("fallback to eager: op=gate_attn; see the manual", "gate_attn", None),
-        ('{"log":"fallback to eager: op=gate_attn reason=\\"quoted\\"\\n","stream":"stdout"}', "gate_attn", '"quoted"'),
+        (
+            '{"log":"fallback to eager: op=gate_attn reason=\\"quoted\\"\\n","stream":"stdout"}',
+            "gate_attn",
+            '"quoted"',
+        ),
     ],
 )
 def test_the_form(line: str, op: str, reason: str | None, read: Callable[..., Any]) -> None:
@@ -30,7 +38,13 @@ def test_the_form(line: str, op: str, reason: str | None, read: Callable[..., An
 
 
 @pytest.mark.parametrize(
-    "line", ["fallback to eager: op=", "fallback to eager: op= ", "Fallback to eager: op=x", "fallback to eager: ops=x"]
+    "line",
+    [
+        "fallback to eager: op=",
+        "fallback to eager: op= ",
+        "Fallback to eager: op=x",
+        "fallback to eager: ops=x",
+    ],
 )
 def test_another_form(line: str, read: Callable[..., Any]) -> None:
     assert read(line).reports == []

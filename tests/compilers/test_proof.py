@@ -40,34 +40,36 @@ DONE = info("Step 1: torchdynamo done tracing forward (RETURN_VALUE)")
 CALLED = info("Step 2: calling compiler function inductor")
 RETURNED = info("Step 2: done compiler function inductor")
 LISTED = listed(FORWARD)
-DEBUG = record("COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)")
+DEBUG = record(
+    "COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)"
+)
 LOWERED = record("Finished codegen for all nodes. The list of kernel names available: OrderedSet([])")
 HIT = info("fx graph cache hit for key f6zi73")
 BREAK = graph_break("Graph break in user code at /app/a.py:3", "Graph Break Reason: Data-dependent branching")
 WHOLE = [*STARTED, *DONE, *CALLED, *code("cpp_fused_add_0(buf0)"), *RETURNED, *LISTED]
 
 TABLE = {
-    "all there": (WHOLE, {kind: PROVEN for kind in REQUIRED}),
+    "all there": (WHOLE, dict.fromkeys(REQUIRED, PROVEN)),
     "metrics at the end, as before 2.7": (
         [*WHOLE[: -len(LISTED)], *info("TorchDynamo compilation metrics:", cid="")],
-        {kind: PROVEN for kind in REQUIRED},
+        dict.fromkeys(REQUIRED, PROVEN),
     ),
-    "no end": (WHOLE[: -len(LISTED)], {kind: UNPROVEN for kind in REQUIRED - {Kind.GRAPH_BREAK}}),
-    "no end, graph_breaks on": ([*BREAK, *WHOLE[: -len(LISTED)]], {kind: UNPROVEN for kind in REQUIRED}),
-    "cut inside the list": (WHOLE[:-1], {kind: UNPROVEN for kind in REQUIRED}),
-    "cut at the first frame of the list": (WHOLE[:-2], {kind: UNPROVEN for kind in REQUIRED}),
-    "only the list": (LISTED, {kind: UNPROVEN for kind in REQUIRED}),
+    "no end": (WHOLE[: -len(LISTED)], dict.fromkeys(REQUIRED - {Kind.GRAPH_BREAK}, UNPROVEN)),
+    "no end, graph_breaks on": ([*BREAK, *WHOLE[: -len(LISTED)]], dict.fromkeys(REQUIRED, UNPROVEN)),
+    "cut inside the list": (WHOLE[:-1], dict.fromkeys(REQUIRED, UNPROVEN)),
+    "cut at the first frame of the list": (WHOLE[:-2], dict.fromkeys(REQUIRED, UNPROVEN)),
+    "only the list": (LISTED, dict.fromkeys(REQUIRED, UNPROVEN)),
     "a frame of the list without its trace": (
         [*WHOLE[: -len(LISTED)], *listed(FORWARD, "decode /app/moe/decode.py:9")],
-        {kind: UNPROVEN for kind in REQUIRED},
+        dict.fromkeys(REQUIRED, UNPROVEN),
     ),
     "a back end that did not return": (
         [*STARTED, *DONE, *CALLED, *code(), *LISTED],
-        {kind: UNPROVEN for kind in REQUIRED},
+        dict.fromkeys(REQUIRED, UNPROVEN),
     ),
     "an empty list": (
         listed(),
-        {kind: UNPROVEN for kind in REQUIRED},
+        dict.fromkeys(REQUIRED, UNPROVEN),
     ),
     "no code": (
         [*STARTED, *DONE, *CALLED, *RETURNED, *LISTED],
@@ -173,7 +175,9 @@ def test_a_small_clean_log_passes_and_no_shorter_one_does(tmp_path: Path) -> Non
     passed = {cut for cut in range(len(lines)) if outcome(tmp_path, lines[:cut]) is Outcome.PASS}
     assert passed == set(range(end, len(lines)))
     halves = {
-        at for at in range(end) if outcome(tmp_path, [*lines[:at], lines[at][: len(lines[at]) // 2]]) is Outcome.PASS
+        at
+        for at in range(end)
+        if outcome(tmp_path, [*lines[:at], lines[at][: len(lines[at]) // 2]]) is Outcome.PASS
     }
     assert halves == set()
 
@@ -247,7 +251,10 @@ OLD = "[2026-11-30 01:18:36,471] [{}] torch.{}: [{}] {}"
 def test_breaks_in_the_words_of_older_versions_never_pass(tmp_path: Path) -> None:
     """2.1 at +dynamo,output_code: the break is told in another form, the resumed frame by another name."""
     dynamo, lines = "_dynamo.symbolic_convert", []
-    for cid, frame in (("0/0", "gate_attn /app/tv/breaks.py:34"), ("1/0", "<resume in gate_attn> /app/tv/breaks.py:37")):
+    for cid, frame in (
+        ("0/0", "gate_attn /app/tv/breaks.py:34"),
+        ("1/0", "<resume in gate_attn> /app/tv/breaks.py:37"),
+    ):
         lines += [
             OLD.format(cid, dynamo, "INFO", f"Step 1: torchdynamo start tracing {frame}"),
             OLD.format(cid, dynamo + ".__graph_breaks", "DEBUG", "Graph break: Tensor.item from user code at:"),
@@ -268,9 +275,12 @@ def test_breaks_in_the_words_of_2_4_never_pass(tmp_path: Path) -> None:
     frames = []
     for cid, frame in (("0/0", "norm /app/n.py:3"), ("1/0", "torch_dynamo_resume_in_norm_at_5 /app/n.py:5")):
         frames += info(f"Step 1: torchdynamo start tracing {frame}", cid=cid)
-        frames += graph_break("Graph break: from user code at:", '  File "/app/n.py", line 5, in norm', cid=cid)
+        frames += graph_break(
+            "Graph break: from user code at:", '  File "/app/n.py", line 5, in norm', cid=cid
+        )
         frames += record(
-            "COMPILING GRAPH due to GraphCompileReason(reason='generic_jump', user_stack=[], graph_break=True)", cid=cid
+            "COMPILING GRAPH due to GraphCompileReason(reason='generic_jump', user_stack=[], graph_break=True)",
+            cid=cid,
         )
         frames += info("Step 2: calling compiler function inductor", cid=cid)
         frames += code(cid=cid)

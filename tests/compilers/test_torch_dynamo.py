@@ -73,7 +73,9 @@ def test_a_break_that_was_told_before_has_no_stack(read: Read) -> None:
 
 def test_two_breaks_of_one_frame_are_two_records(read: Read) -> None:
     first = graph_break(*SHORT, *STACK)
-    second = graph_break("Graph break in user code at /app/moe/breaks.py:44", "Graph Break Reason: Data-dependent branching")
+    second = graph_break(
+        "Graph break in user code at /app/moe/breaks.py:44", "Graph Break Reason: Data-dependent branching"
+    )
     reports = read(*first, *second).reports
     assert [r.location.line for r in reports] == [37, 44]
     assert reports[1].stack == ()
@@ -172,7 +174,9 @@ def test_interleaved_records_of_two_processes_stay_apart(read: Read) -> None:
         '  File "/app/b.py", line 5, in other',
         pid=2,
     )
-    lines = [line for pair in zip(mine, other + [""] * (len(mine) - len(other)), strict=True) for line in pair]
+    lines = [
+        line for pair in zip(mine, other + [""] * (len(mine) - len(other)), strict=True) for line in pair
+    ]
     first, second = read(*lines).reports
     assert (first.pid, first.op, first.stack) == (1, "gate_attn", ("gate_attn", "forward"))
     assert (second.pid, second.op, second.stack) == (2, "other", ("other",))
@@ -363,7 +367,9 @@ TRAPS = [
     *record("skipping: deepcopy (reason: frame is in the Dynamo skipfiles list, file: /x/copy.py)"),
     *record("empty checkpoint - cannot resume from graph break"),
     *record("Restarting analysis due to _dynamo/symbolic_convert.py:149 in fail_and_restart_analysis"),
-    *record("COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)"),
+    *record(
+        "COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)"
+    ),
     *record("Graph break: from user code at:", level="W"),
     *record("TRACE LOAD_CONST 'Graph break in user code at /app/a.py:3' []", artifact="trace_bytecode"),
     *record("# Graph break in user code at /app/a.py:3", artifact="graph_code"),

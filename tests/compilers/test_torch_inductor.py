@@ -26,7 +26,6 @@ Read = Callable[..., Any]
         ("buf3 = torch.ops.mylib.gate_attn.default(arg0_1, arg1_1)", "mylib::gate_attn", {"mylib.gate_attn.default"}),
         ("torch.ops.mylib.update_.default(buf3, buf4)", "mylib::update_", {"mylib::update"}),
         ("buf0, buf1 = torch.ops.aten.native_dropout.default(arg0_1, 0.5, True)", "aten::native_dropout", set()),
-        ("(buf0, buf1) = torch.ops.aten.cummax.default(arg0_1, 0)", "aten::cummax", set()),
     ],
 )  # fmt: skip
 def test_a_call_in_generated_code(read: Read, line: str, op: str, names: set[str]) -> None:
@@ -74,11 +73,15 @@ def test_what_is_no_fallback_in_generated_code(read: Read, line: str) -> None:
     assert read(*code(line)).reports == []
 
 
-@pytest.mark.parametrize("artifact", ["aot_graphs", "post_grad_graphs", "pre_grad_graphs", "graph_code", "fusion", ""])
+@pytest.mark.parametrize(
+    "artifact", ["aot_graphs", "post_grad_graphs", "pre_grad_graphs", "graph_code", "fusion", ""]
+)
 def test_the_same_call_in_a_dump_is_no_call(read: Read, artifact: str) -> None:
-    dump = "        topk: \"f32[2]\" = torch.ops.aten.topk.default(div, 2);  div = None"
+    dump = '        topk: "f32[2]" = torch.ops.aten.topk.default(div, 2);  div = None'
     assert read(*record(dump, artifact=artifact)).reports == []
-    assert read(*record("        buf1 = torch.ops.aten.topk.default(buf0, 2)", artifact=artifact)).reports == []
+    assert (
+        read(*record("        buf1 = torch.ops.aten.topk.default(buf0, 2)", artifact=artifact)).reports == []
+    )
 
 
 def test_text_that_quotes_generated_code_is_none(read: Read) -> None:
@@ -114,7 +117,10 @@ def test_plumbing_is_no_fallback(read: Read) -> None:
 
 def test_an_operator_without_any_lowering(read: Read) -> None:
     lines = record(
-        "Creating implicit fallback for:", "  target: mylib.gate_attn.default", "  args[0]: TensorBox(StorageBox(", level="I"
+        "Creating implicit fallback for:",
+        "  target: mylib.gate_attn.default",
+        "  args[0]: TensorBox(StorageBox(",
+        level="I",
     )
     (report,) = read(*lines).reports
     assert (report.op, report.scope) == ("mylib::gate_attn", Scope.OPERATOR)
@@ -155,7 +161,9 @@ def test_in_place_fallbacks_in_the_scheduler_s_dump(read: Read, node: str) -> No
 
 def test_the_post_fusion_dump(read: Read) -> None:
     lines = record(
-        "op26: FallbackKernel(...)", "op26.node.kernel = torch.ops.aten.topk.default", artifact="ir_post_fusion"
+        "op26: FallbackKernel(...)",
+        "op26.node.kernel = torch.ops.aten.topk.default",
+        artifact="ir_post_fusion",
     )
     assert read(*lines).told == [("op_fallback", "aten::topk", "operator")]
     assert read(*record("op3.node.kernel = extern_kernels.mm", artifact="ir_post_fusion")).reports == []
@@ -220,11 +228,21 @@ def partition(*nodes: str, number: int = 1) -> list[str]:
 def test_a_partition_with_an_unsafe_operator(read: Read) -> None:
     skip, kernel = read(
         *record("Created 33 graph partitions: 17 cudagraphable, 16 non-cudagraphable", artifact="cudagraphs"),
-        *partition("    op3: reason=CUDAGraph-unsafe custom ops, ir=FallbackKernel, fx=moe.gate_attn_unsafe.default(q, k)"),
+        *partition(
+            "    op3: reason=CUDAGraph-unsafe custom ops, ir=FallbackKernel, fx=moe.gate_attn_unsafe.default(q, k)"
+        ),
     ).reports
-    assert (skip.id, skip.kind, skip.op) == ("torch/cudagraph-partition", Kind.CUDAGRAPH_SKIP, "moe::gate_attn_unsafe")
+    assert (skip.id, skip.kind, skip.op) == (
+        "torch/cudagraph-partition",
+        Kind.CUDAGRAPH_SKIP,
+        "moe::gate_attn_unsafe",
+    )
     assert skip.reason == "CUDAGraph-unsafe custom ops"
-    assert (kernel.id, kernel.kind, kernel.op) == ("torch/fallback-kernel", Kind.OP_FALLBACK, "moe::gate_attn_unsafe")
+    assert (kernel.id, kernel.kind, kernel.op) == (
+        "torch/fallback-kernel",
+        Kind.OP_FALLBACK,
+        "moe::gate_attn_unsafe",
+    )
 
 
 def test_a_partition_on_the_cpu_runs_on_another_device(read: Read) -> None:
@@ -237,7 +255,11 @@ def test_a_partition_on_the_cpu_runs_on_another_device(read: Read) -> None:
         )
     )
     (report,) = said.reports
-    assert (report.id, report.kind, report.op) == ("torch/cpu-partition", Kind.DEVICE_FALLBACK, "aten::cumsum")
+    assert (report.id, report.kind, report.op) == (
+        "torch/cpu-partition",
+        Kind.DEVICE_FALLBACK,
+        "aten::cumsum",
+    )
     assert report.location == Location("/app/model/router.py", 31, "route")
     assert "cpu ops" in report.reason
 
@@ -252,12 +274,19 @@ def test_a_partition_that_costs_the_capture_only(read: Read, reason: str) -> Non
 def test_a_partition_for_no_reason_of_its_own(read: Read) -> None:
     noise = "    op3: reason=partition includes all ops when cudagraphs is disabled, ir=ComputedBuffer, fx=aten.add.Tensor(a, b)"
     assert read(*partition(noise)).reports == []
-    assert read(*record("  Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1", artifact="cudagraphs")).reports == []
+    assert (
+        read(
+            *record("  Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1", artifact="cudagraphs")
+        ).reports
+        == []
+    )
 
 
 def test_two_partitions_are_read_apart(read: Read) -> None:
     lines = partition("    op3: reason=dynamic shape ops, ir=ComputedBuffer, fx=aten.nonzero.default(x)")
-    more = partition("    op9: reason=unbacked binding ops, ir=ComputedBuffer, fx=aten.item.default(x)", number=3)
+    more = partition(
+        "    op9: reason=unbacked binding ops, ir=ComputedBuffer, fx=aten.item.default(x)", number=3
+    )
     assert [r.op for r in read(*lines, *more).reports] == ["aten::nonzero", "aten::item"]
 
 

@@ -11,16 +11,22 @@ from hypothesis import strategies as st
 
 from fallback_gate.sources.envelope import BARE, FORMS, Form, unwrap
 
-LINE = "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
+LINE = (
+    "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
+)
 
 
-@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40]
+)
 def test_a_line_that_a_form_must_match(form: Form, line: str) -> None:
     assert re.match(form.pattern, line)
     assert not line.endswith(unwrap(line)[0]) or unwrap(line)[0] != line
 
 
-@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.ignores], ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("form", "line"), [(f, m) for f in FORMS for m in f.ignores], ids=lambda v: str(v)[:40]
+)
 def test_a_line_that_a_form_must_ignore(form: Form, line: str) -> None:
     assert not re.match(form.pattern, line)
     assert unwrap(line) == (line, BARE)
@@ -57,12 +63,16 @@ def test_any_two_around_a_line(outer: str, inner: str) -> None:
         assert envelope.rank in told
 
 
-@pytest.mark.parametrize("launcher", ["[default3]:[rank11]: ", "[default3]: [rank11]:", "[1,11]<stdout>:[default3]:"])
+@pytest.mark.parametrize(
+    "launcher", ["[default3]:[rank11]: ", "[default3]: [rank11]:", "[1,11]<stdout>:[default3]:"]
+)
 def test_the_rank_of_the_whole_run_beats_the_number_on_one_host(launcher: str) -> None:
     assert unwrap(launcher + LINE)[1].rank == 11
 
 
-@pytest.mark.parametrize(("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("form", "line"), [(f, m) for f in FORMS for m in f.matches], ids=lambda v: str(v)[:40]
+)
 def test_every_form_around_every_other(form: Form, line: str) -> None:
     match = re.match(form.pattern, line)
     assert match
@@ -141,7 +151,7 @@ def test_other_json_stays_as_it_is(line: str) -> None:
         "12:00:00 text",
         "I1130 00:29:06.251000 4674 torch/a.py:1] [0/0] text",
         "(reason pid) text",
-        "File \"/app/a.py\", line 3, in f",
+        'File "/app/a.py", line 3, in f',
         "aten.mm | 24 | 5120",
         "a | b",
     ],
@@ -162,7 +172,21 @@ PIECES = st.lists(
     st.one_of(
         st.sampled_from(
             [a for a, _ in AROUND.values()]
-            + ['{"log":"', '"}', "\x1b[", "\x1b]", "\x1b", "m", "\\u12", "[rank", "]:", " | ", "(a pid=", "\r", "x"]
+            + [
+                '{"log":"',
+                '"}',
+                "\x1b[",
+                "\x1b]",
+                "\x1b",
+                "m",
+                "\\u12",
+                "[rank",
+                "]:",
+                " | ",
+                "(a pid=",
+                "\r",
+                "x",
+            ]
         ),
         st.text(max_size=8),
     ),

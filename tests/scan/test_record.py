@@ -1,0 +1,136 @@
+"""Room 2: the lines that belong to one hit, whoever writes between them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book, read_log
+from fallback_gate.model import ProcessKey, Report
+from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record
+from fallback_gate.scan.window import Scan
+
+ANCHOR = "OPEN"
+
+
+def records(text: str, chunked: Any, count: bool = True) -> list[Record]:
+    """The first record's hit, while the window still holds it."""
+    scan = Scan([ANCHOR.encode()], chunked(text.encode("utf-8", "surrogateescape")), count_lines=count)
+    return [next(iter(scan)).record]
+
+
+def test_the_lines_that_follow_are_those_of_the_same_stream(chunked: Any) -> None:
+    text = "[rank0]: OPEN\n[rank1]: other\n[rank0]: a\r\nloose\n[rank0]: \x1b[31mb\x1b[0m\n[rank0]: c"
+    (record,) = records(text, chunked)
+    assert record.rank == 0
+    assert [line.text for line in record.following(2)] == ["a", "b"]
+    assert [line.text for line in record.following(9)] == ["a", "b", "c"]
+
+
+def test_a_stream_that_falls_silent_is_not_waited_for(chunked: Any) -> None:
+    other = "[rank1]: " + "y" * 1000 + "\n"
+    near = "[rank0]: OPEN\n" + other * (WIDEST_GAP // len(other) - 1) + "[rank0]: mine\n"
+    far = "[rank0]: OPEN\n" + other * (WIDEST_GAP // len(other) + 2) + "[rank0]: mine\n"
+    assert [line.text for line in records(near, chunked)[0].following(5)] == ["mine"]
+    assert list(records(far, chunked)[0].following(5)) == []
+
+
+@pytest.mark.parametrize("count", [True, False], ids=["lines", "offsets"])
+def test_continued_lines_say_where_they_stand(chunked: Any, count: bool) -> None:
+    text = "noise\nP1] OPEN\nP2] other\nP1]  a\nx P1] b\n"
+    (record,) = records(text, chunked, count)
+    lines = list(record.continued("P1]", 10))
+    assert [line.text for line in lines] == [" a", "b"]
+    positions = [record.position_at(line.at) for line in lines]
+    numbers = positions if count else [text.count("\n", 0, position) + 1 for position in positions]
+    assert numbers == [4, 5]
+
+
+def test_continued_lines_are_bounded(chunked: Any) -> None:
+    text = "P] OPEN\n" + "P] more\n" * 100
+    (record,) = records(text, chunked)
+    assert len(list(record.continued("P]", 7))) == 7
+    (record,) = records("P] OPEN\nP] " + "z" * 3 * LONGEST_LINE + "\n", chunked)
+    (line,) = record.continued("P]", 9)
+    assert LONGEST_LINE - 10 < len(line.text) <= LONGEST_LINE
+
+
+def test_continued_lines_lose_their_colour_and_their_docker_quotes(chunked: Any) -> None:
+    (record,) = records("P] OPEN\n\x1b[2mP] pl\x1b[0main\r\n", chunked)
+    assert [line.text for line in record.continued("P]", 9)] == ["plain"]
+    quoted = '{"log":"P] %s\\n","stream":"stderr"}\n'
+    (record,) = records(quoted % "OPEN" + quoted % '\\"quoted\\"', chunked)
+    assert [line.text for line in record.continued("P]", 9)] == ['"quoted"']
+
+
+@pytest.mark.parametrize(
+    "line", ["OPEN" + "x" * 50_000, "x" * 50_000 + "OPEN", "x" * 50_000 + "OPEN" + "x" * 50_000]
+)
+def test_a_long_line_is_cut_around_its_hit(chunked: Any, line: str) -> None:
+    (record,) = records(f"before\n{line}\nafter\n", chunked)
+    assert "OPEN" in record.text
+    assert len(record.text) <= LONGEST_LINE
+    assert [line.text for line in record.following(5)] == ["after"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "rank"),
+    [
+        ("[rank2]: 10%|#  |\r 20%|## |\rOPEN here", "OPEN here", 2),
+        ("10%|#  |\r[rank3]: OPEN here\r30%", "OPEN here", 3),
+        ("OPEN here\r", "OPEN here", None),
+        ("2026-11-29T12:00:00.0005305Z OPEN\r50%\r", "OPEN", None),
+    ],
+)
+def test_the_part_of_a_progress_line_that_was_hit(
+    chunked: Any, line: str, text: str, rank: int | None
+) -> None:
+    (record,) = records(line + "\n", chunked)
+    assert (record.text, record.rank) == (text, rank)
+
+
+def break_record(rank: int) -> list[str]:
+    """A graph break of one rank, with a stack of its own."""
+    prefix = f"[rank{rank}]:V1130 00:29:06.251000 {5000 + rank} torch/_dynamo/symbolic_convert.py:5124] [0/0] [__graph_breaks] "
+    return [
+        prefix + said
+        for said in (
+            f"Graph break in user code at /app/r{rank}.py:{100 + rank}",
+            "Graph Break Reason: Data-dependent branching",
+            f"  Explanation: of rank {rank}",
+            "User code traceback:",
+            f'  File "/app/main{rank}.py", line 9, in main_{rank}',
+            "    model(x)",
+            f'  File "/app/r{rank}.py", line {100 + rank}, in attn_{rank}',
+            "    if x.sum() > 0:",
+            "",
+        )
+    ]
+
+
+@pytest.mark.parametrize("around", ["", "2026-11-29T12:00:00.0005305Z "])
+def test_64_ranks_interleaved_line_by_line(chunked: Any, around: str) -> None:
+    columns = [break_record(rank) for rank in range(64)]
+    lines = [around + line for row in itertools.zip_longest(*columns) for line in row if line is not None]
+    book = Book(READERS)
+    told: dict[ProcessKey, Report] = {}
+    scan = Scan(book.expressions, chunked(("\n".join(lines) + "\n").encode()), count_lines=True)
+    evidence = read_log("x", scan, book, lambda report, process: told.setdefault(process, report) and None)
+    assert evidence.extent.ranks == set(range(64))
+    assert len(told) == 64
+    for process, report in told.items():
+        rank = process.rank
+        assert rank is not None
+        assert process.pid == 5000 + rank
+        assert report.stack == (f"attn_{rank}", f"main_{rank}")
+        assert report.files == (f"/app/r{rank}.py", f"/app/main{rank}.py")
+        assert report.op == f"attn_{rank}"
+        assert report.location
+        assert report.location.line == 100 + rank
+        assert report.position == rank + 1
+        assert report.reason
+        assert re.fullmatch("Data-dependent branching", report.reason)

@@ -1,0 +1,136 @@
+"""Room 6: what a process owes, and when it is excused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
+from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
+from fallback_gate.verdict.proof import better, lacking, located, process_verdict, weigh
+from tests.policy.make import policy
+
+PROVEN = Proof(State.PROVEN, "seen", 7)
+UNOBSERVABLE = Proof(State.UNOBSERVABLE, "not shown", None, "SHOW=1")
+UNPROVEN = Proof(State.UNPROVEN, "cut", None, "SHOW=1")
+ME = ProcessKey("a.log", 0, 1)
+
+
+def reader(name: str = "acme", inside: tuple[str, ...] = (), **states: Proof) -> Reader:
+    """A compiler whose log proves this."""
+    proof = {Kind(kind): said for kind, said in states.items()}
+    required = frozenset({Kind.OP_FALLBACK, Kind.GRAPH_BREAK})
+    return Reader(name, (), (), required, lambda evidence: proof, inside=frozenset(inside))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "best"),
+    [
+        (PROVEN, UNPROVEN, PROVEN), (UNPROVEN, PROVEN, PROVEN), (UNOBSERVABLE, UNPROVEN, UNOBSERVABLE),
+        (UNPROVEN, UNOBSERVABLE, UNOBSERVABLE), (UNOBSERVABLE, PROVEN, PROVEN), (UNPROVEN, UNPROVEN, UNPROVEN),
+    ],
+)  # fmt: skip
+def test_the_better_proof(one: Proof, other: Proof, best: Proof) -> None:
+    assert better(one, other) is best
+
+
+@pytest.mark.parametrize(
+    ("text", "graph", "op", "lacks"),
+    [
+        ("", PROVEN, PROVEN, []),
+        ("", PROVEN, UNOBSERVABLE, ["op_fallback"]),
+        ("", UNPROVEN, UNPROVEN, ["graph_break", "op_fallback"]),
+        ("proof: {accept_unobservable: [op_fallback]}", PROVEN, UNOBSERVABLE, []),
+        ("proof: {accept_unobservable: [op_fallback]}", PROVEN, UNPROVEN, ["op_fallback"]),
+        ("proof: {accept_unobservable: [op_fallback]}", UNOBSERVABLE, PROVEN, ["graph_break"]),
+        ("proof: {required: [graph_break]}", PROVEN, UNPROVEN, []),
+        ("proof: {required: [graph_break, untuned_config]}", PROVEN, UNPROVEN, []),
+    ],
+)
+def test_what_is_lacking(text: str, graph: Proof, op: Proof, lacks: list[str], tmp_path: Path) -> None:
+    said = policy(tmp_path, text)
+    compiler = weigh(reader(graph_break=graph, op_fallback=op), Evidence(), said)
+    assert [kind.value for kind, _ in lacking(compiler, said)] == lacks
+
+
+def test_a_kind_that_no_log_can_show_is_reported_and_never_decides(tmp_path: Path) -> None:
+    said = policy(tmp_path, "proof: {required: [graph_break, untuned_config]}")
+    compiler = weigh(reader(graph_break=PROVEN), Evidence(), said)
+    assert compiler.proof[Kind.UNTUNED_CONFIG].state is State.UNOBSERVABLE
+    assert compiler.required == {Kind.GRAPH_BREAK}
+
+
+def test_trouble_with_the_log_takes_every_proof_away(tmp_path: Path) -> None:
+    said = policy(tmp_path, "")
+    evidence = Evidence(trouble=["truncated gzip data"])
+    compiler = weigh(reader(graph_break=PROVEN, op_fallback=UNOBSERVABLE), evidence, said)
+    assert compiler.proof[Kind.GRAPH_BREAK].state is State.UNPROVEN
+    assert compiler.proof[Kind.GRAPH_BREAK].why == "truncated gzip data"
+    assert compiler.proof[Kind.OP_FALLBACK].state is State.UNOBSERVABLE
+
+
+def test_a_user_marker_adds_what_the_reader_lacks(tmp_path: Path) -> None:
+    said = policy(tmp_path, "")
+    marker = Marker("m/x", "acme", ("x",), "x", "", "", (), proves=frozenset({Kind.OP_FALLBACK}), ends=True)
+    evidence = Evidence(markers={marker.id: marker})
+    lacks = [
+        kind
+        for kind, _ in lacking(weigh(reader(graph_break=PROVEN, op_fallback=UNPROVEN), evidence, said), said)
+    ]
+    assert lacks == [Kind.OP_FALLBACK]
+    evidence.add(Sighting(marker.id, 5))
+    assert lacking(weigh(reader(graph_break=PROVEN, op_fallback=UNPROVEN), evidence, said), said) == []
+
+
+@pytest.mark.parametrize(
+    ("proof", "blocked", "outcome"),
+    [
+        (PROVEN, False, Outcome.PASS), (PROVEN, True, Outcome.BLOCKED),
+        (UNPROVEN, False, Outcome.UNPROVEN), (UNPROVEN, True, Outcome.BLOCKED),
+    ],
+)  # fmt: skip
+def test_a_process(proof: Proof, blocked: bool, outcome: Outcome, tmp_path: Path) -> None:
+    known = {"acme": reader(graph_break=PROVEN, op_fallback=proof)}
+    verdict = process_verdict(ME, [("a.log", {"acme": Evidence()})], known, policy(tmp_path, ""), blocked)
+    assert (verdict.log, verdict.rank, verdict.pid, verdict.outcome) == ("a.log", 0, 1, outcome)
+
+
+def test_a_process_without_a_compiler_is_unproven(tmp_path: Path) -> None:
+    verdict = process_verdict(ME, [], {}, policy(tmp_path, ""), False)
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert verdict.why
+
+
+def test_a_compiler_inside_another_owes_nothing(tmp_path: Path) -> None:
+    known = {
+        "outer": reader("outer", graph_break=PROVEN, op_fallback=PROVEN),
+        "inner": reader("inner", inside=("outer",), graph_break=UNPROVEN, op_fallback=UNPROVEN),
+    }
+    both = {"outer": Evidence(), "inner": Evidence()}
+    assert process_verdict(ME, [("a.log", both)], known, policy(tmp_path, ""), False).outcome is Outcome.PASS
+    alone = process_verdict(ME, [("a.log", {"inner": Evidence()})], known, policy(tmp_path, ""), False)
+    assert alone.outcome is Outcome.UNPROVEN
+
+
+def test_of_two_logs_of_one_process_the_better_proof_counts(tmp_path: Path) -> None:
+    known = {"acme": reader(graph_break=PROVEN, op_fallback=PROVEN)}
+    cut = {"acme": Evidence(trouble=["cut"])}
+    both = process_verdict(
+        ME, [("a.log", cut), ("b.log", {"acme": Evidence()})], known, policy(tmp_path, ""), False
+    )
+    assert both.outcome is Outcome.PASS
+    assert all("b.log" in proof.why and proof.line is None for proof in both.compilers[0].proof.values())
+    alone = process_verdict(ME, [("a.log", cut)], known, policy(tmp_path, ""), False)
+    assert alone.outcome is Outcome.UNPROVEN
+
+
+def test_positions_become_line_numbers() -> None:
+    compiler = CompilerProof(
+        "acme", None, {Kind.GRAPH_BREAK: PROVEN, Kind.OP_FALLBACK: UNPROVEN}, frozenset()
+    )
+    verdict = ProcessVerdict("a.log", 0, 1, Outcome.PASS, (compiler,))
+    (known,) = located([verdict], {"a.log": {7: 3}})
+    (unknown,) = located([verdict], {"b.log": {7: 3}})
+    assert [proof.line for proof in known.compilers[0].proof.values()] == [3, None]
+    assert [proof.line for proof in unknown.compilers[0].proof.values()] == [None, None]
