@@ -244,12 +244,11 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
     """Why a log without any known line is unproven, and how to record one that says something."""
     if not said.extent.bytes:
         return "the log is empty"
-    settings = "; ".join(
-        f"{reader.name}: {reader.setting}" for reader in book.readers.values() if reader.setting
-    )
+    reader = next(reader for reader in book.readers.values() if reader.setting)
     return (
         "no line of a known compiler: at its default level a compiler may fall back without a word. "
-        f"Record the log with the settings that show it ({settings})"
+        f"Record the log with the settings that show it ({reader.name}: {reader.setting}; other compilers: "
+        "docs/proof.md)"
     )
 
 

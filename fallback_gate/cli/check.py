@@ -8,7 +8,7 @@ from datetime import date
 
 import click
 
-from fallback_gate.cli.output import rendered, to_file, to_stdout, wants_color
+from fallback_gate.cli.output import rendered, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
 from fallback_gate.reports import FORMATS
 
@@ -61,19 +61,17 @@ class Output(click.ParamType[tuple[str, str]]):
     metavar="FILE|builtin:NAME",
     help="The policy that judges (default: looked up).",
 )
-@click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text",
+@click.option("-f", "--format", type=click.Choice(list(FORMATS)), default="text",
               show_default=True, help="What to print on standard output.")  # fmt: skip
-@click.option("-o", "--output", "outputs", type=Output(), multiple=True, metavar="FORMAT=PATH",
+@click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
               help="Also write this report to a file; may be given several times.")  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
-@click.option("--waiver", "waiver_file", metavar="FILE", help="A waiver for the release named by --release.")
+@click.option("--waiver", metavar="FILE", help="A waiver for the release named by --release.")
 @click.option("--release", metavar="NAME", help="The release that is being judged.")
 @click.option(
     "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
 )
-@click.option(
-    "--hash", "hash_logs", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again)."
-)
+@click.option("--hash", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")
@@ -81,13 +79,13 @@ class Output(click.ParamType[tuple[str, str]]):
 def check_command(
     logs: tuple[str, ...],
     policy: str | None,
-    format_: str,
-    outputs: tuple[tuple[str, str], ...],
+    format: str,
+    output: tuple[tuple[str, str], ...],
     exit_zero: bool,
-    waiver_file: str | None,
+    waiver: str | None,
     release: str | None,
     today: date | None,
-    hash_logs: bool,
+    hash: bool,
     color: str,
     quiet: bool,
     verbose: int,
@@ -110,18 +108,16 @@ def check_command(
             logs,
             policy,
             today=today,
-            waiver_file=waiver_file,
+            waiver_file=waiver,
             release=release,
-            hash_logs=hash_logs,
+            hash_logs=hash,
             exit_zero=exit_zero,
             progress=moved,
         )
-    for name, path in outputs:
-        if path != "-":
-            to_file(path, FORMATS[name](verdict))
+    to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"])
     in_color = wants_color(color, os.environ, sys.stdout.isatty())
-    to_stdout(rendered(verdict, format_, color=in_color, verbose=verbose, quiet=quiet))
-    for name, path in outputs:
+    to_stdout(rendered(verdict, format, color=in_color, verbose=verbose, quiet=quiet))
+    for name, path in output:
         if path == "-":
             to_stdout(FORMATS[name](verdict))
     return verdict.exit_code

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -48,22 +48,38 @@ def to_stdout(report: str) -> None:
     click.echo(data.encode(encoding, "backslashreplace"), nl=False)
 
 
-def to_file(path: str, report: str) -> None:
-    """Write a report under a temporary name beside its place, then rename it. Raises `OutputError`."""
-    place = Path(path)
+def to_files(reports: Sequence[tuple[str, str]]) -> None:
+    """Write reports to their paths, all of them or none: under temporary names first, then renamed.
+
+    Raises `OutputError`.
+    """
+    written: list[tuple[str, Path]] = []
+    path = ""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(report if report.endswith("\n") else report + "\n")
-            os.chmod(temporary, 0o644)
+        for path, report in reports:
+            written.append((_beside(Path(path), report), Path(path)))
+        for temporary, place in written:
+            path = str(place)
             os.replace(temporary, place)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
     except OSError as problem:
         why = problem.strerror or str(problem)
         raise OutputError(
             f"cannot write the report {path}: {why}; name another place with --output"
         ) from None
+    finally:
+        for temporary, _ in written:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _beside(place: Path, report: str) -> str:
+    """Write a report to a temporary file in the folder of its place, whose name is returned."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(report if report.endswith("\n") else report + "\n")
+        os.chmod(temporary, 0o644)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return temporary

@@ -70,7 +70,9 @@ def by_groups(rule: Rule, record: Record, match: Match[str]) -> Report:
     place = None
     if said.keys() & {"file", "line", "function"}:
         line = said.get("line", "")
-        place = Location(said.get("file"), int(line) if line.isdigit() else None, said.get("function"))
+        place = Location(
+            said.get("file"), int(line) if line.isdecimal() and len(line) < 10 else None, said.get("function")
+        )
     return Report(
         id=rule.id,
         compiler=rule.compiler,

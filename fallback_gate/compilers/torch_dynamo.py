@@ -12,7 +12,7 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, parse, user_stack
+from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, opened, parse, user_stack
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -27,7 +27,7 @@ _ENVELOPING_REASON = Pattern(
 )
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
-_SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d+)\)")
+_SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
 _SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
 _OPERATOR = Pattern(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
@@ -62,8 +62,8 @@ def messages(record: Record, log: LogRecord, limit: int, until: str | None = Non
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph-break record: the break, and the frame that was given up because of it, if any."""
-    log = parse(record.text)
-    if not log or log.artifact != "graph_breaks":
+    log = opened(record.text, match, "graph_breaks")
+    if not log:
         return
     lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break "))
     yield from break_reports(rule, record, log, match, lines)
@@ -134,8 +134,8 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
 
     From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
     """
-    log = parse(record.text)
-    if not log or (log.artifact != "graph_breaks" and log.pid is not None):
+    log = opened(record.text, match, "graph_breaks", None)
+    if not log or (log.artifact is None and log.pid is not None):
         return
     lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
@@ -222,7 +222,7 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
 
 def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The default level's warning of `Tensor.item()`: the user's frames follow in the same record."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     stack = user_stack(messages(record, log, 60, until="Graph break from "))
@@ -250,7 +250,7 @@ def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterab
 
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     name = function(match["function"])
@@ -273,7 +273,7 @@ _RAISED = Pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exc
 
 def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """Up to 2.12, at INFO: a frame given up for a break in a loop; the frame is on the next line."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     for message in messages(record, log, 3):
@@ -295,12 +295,12 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     yield base(rule, record, log, "*", reason="graph break in a loop: a whole frame runs in eager")
 
 
-_FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d+) in (?P<function>[^>]+)>")
+_FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
 
 
 def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The recompile or cache-size limit: from then on the function runs in eager for new inputs."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     reason, op, where = match["limit"], "*", None
@@ -326,7 +326,7 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     )
 
 
-_LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d+)\)")
+_LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 
@@ -381,7 +381,7 @@ def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
 
 def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph handed to a back end that generates no code: all of it runs operator by operator."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if log:
         name = match["backend"]
         yield base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
@@ -389,7 +389,7 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if log and traced_frames(record, log) == []:
         yield base(
             rule,
@@ -413,7 +413,7 @@ def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | Non
 
 def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that was not traced since tracing is disabled as a whole (TORCH_COMPILE_DISABLE)."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if log:
         name = match["function"]
         yield base(
@@ -429,7 +429,7 @@ def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[
 
 def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that exists only because a graph broke: all that INFO shows of a break."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if log:
         name = function(match["function"])
         yield base(

@@ -13,7 +13,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_dynamo import base, messages
-from fallback_gate.compilers.torch_log import LogRecord, is_library, parse, user_stack
+from fallback_gate.compilers.torch_log import LogRecord, is_library, opened, parse, user_stack
 from fallback_gate.events.names import operator, plain
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -44,8 +44,8 @@ def is_compute(name: str) -> bool:
 
 def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """`Using FallbackKernel: NAME`: once for each graph and operator, whatever the number of calls."""
-    log = parse(record.text)
-    if log.artifact not in (None, "perf_hints") if log else "UserWarning: Using " not in record.text:
+    log = opened(record.text, match, "perf_hints", None)
+    if not log and (parse(record.text) or "UserWarning: Using " not in record.text):
         return
     name = match["op"]
     if name == "None":
@@ -56,7 +56,7 @@ def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """`Creating implicit fallback for:`; the operator is the target on the next line."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     for message in messages(record, log, 3):
@@ -69,8 +69,8 @@ def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A fallback kernel in the scheduler's dump; its name is on one of the next lines."""
-    log = parse(record.text)
-    if not log or log.artifact is not None:
+    log = opened(record.text, match, None)
+    if not log:
         return
     name = None
     for message in messages(record, log, 200, until="scheduling "):
@@ -119,7 +119,7 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 _CALL = Pattern(
-    r"\s+(?:(?:return\s+)?[\w\s,()\[\]]*?= *)?"
+    r"\s+(?:[\w ,()]*= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
 )
 
@@ -154,7 +154,7 @@ _CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 
 def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """AOTInductor's call of an operator that has no C shim."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if log:
         reason = "no C shim: called through the proxy executor"
         yield named(base(rule, record, log, match["op"]), match["op"], reason=reason)
@@ -176,7 +176,7 @@ def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them."""
-    log = parse(record.text)
+    log = opened(record.text, match, "cudagraphs", None)
     if not log:
         return
     reason = match["reason"].strip().rstrip(".")

@@ -10,6 +10,7 @@ Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from fallback_gate.patterns import Pattern
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
-    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d+) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
+    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d{1,18}) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"(?:\[__(?P<artifact>\w+)\] ?)?"
     rf"(?:{_COMPILE_ID.format('run_id')})?"
@@ -30,7 +31,7 @@ _OLD_PREFIX = Pattern(
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
 )
-_FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+?))?,?\s*$')
+_FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
 _LIBRARY = Pattern(
     r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
     r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
@@ -89,6 +90,17 @@ def parse(text: str) -> LogRecord | None:
         compile_id=match["compile_id"] or "",
         artifact=match["artifact"],
     )
+
+
+def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord | None:
+    """The record whose message the match opens, if it is one of these artifacts (None: no artifact).
+
+    The words of a message stand in source code, guards and tracebacks too, further in.
+    """
+    log = parse(text)
+    if log and log.artifact in artifacts and match.start() == len(text) - len(log.message):
+        return log
+    return None
 
 
 class UserStack(NamedTuple):

@@ -15,7 +15,7 @@ from re import Match
 from fallback_gate.compilers import torch_trace
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
 from fallback_gate.compilers.torch_dynamo import traced_frames
-from fallback_gate.compilers.torch_log import parse
+from fallback_gate.compilers.torch_log import opened, parse
 from fallback_gate.model import Kind, Proof, State
 from fallback_gate.scan.record import Record
 
@@ -31,7 +31,7 @@ _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 
 def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id, and what the pattern captured."""
-    log = parse(record.text)
+    log = opened(record.text, match, None, "recompiles")
     if log:
         said = tuple(group or "" for group in match.groups())
         yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid, None, log.when)
@@ -39,8 +39,8 @@ def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
 
 def _debug(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
-    log = parse(record.text)
-    if log and log.level == "V" and log.artifact is None:
+    log = opened(record.text, match, None)
+    if log and log.level == "V":
         yield Sighting(marker.id, record.position, (log.compile_id,), log.pid, None, log.when)
 
 
@@ -59,7 +59,7 @@ def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
 
 def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
-    log = parse(record.text)
+    log = opened(record.text, match, None)
     if not log:
         return
     listed = traced_frames(record, log)
@@ -95,7 +95,7 @@ MARKERS = (
     _marker(
         "trace-started",
         "torchdynamo start tracing",
-        r"Step 1: torchdynamo start tracing (\S+) (.+:\d+)\s*$",
+        r"Step 1: torchdynamo start tracing (\S+) (\S.*:\d+)\s*$",
         "Dynamo's INFO level is on, and this frame was traced.",
         _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
     ),
@@ -109,14 +109,14 @@ MARKERS = (
     _marker(
         "backend-called",
         "compiler function",
-        r"Step 2: calling compiler function (.+?)\s*$",
+        r"Step 2: calling compiler function (\S+(?: \S+)*)",
         "This back end got the graph.",
         _I + "[0/0] Step 2: calling compiler function inductor",
     ),
     _marker(
         "backend-done",
         "compiler function",
-        r"Step 2: done compiler function (.+?)\s*$",
+        r"Step 2: done compiler function (\S+(?: \S+)*)",
         "The back end returned.",
         _I + "[0/0] Step 2: done compiler function inductor",
     ),
@@ -318,7 +318,7 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
 def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
     """The state of a kind where the compile phase is not in the log: does this level show it at all?"""
     level_shows = {
-        Kind.GRAPH_BREAK: "torch/graph-breaks-on" in evidence.facts or "torch/dynamo-debug" in evidence.facts,
+        Kind.GRAPH_BREAK: bool(facts.started) or "torch/graph-breaks-on" in evidence.facts,
         Kind.EAGER_FRAME: bool(facts.started),
         Kind.OP_FALLBACK: bool(
             {"torch/output-code", "torch/lowered", "torch/cache-hit"} & evidence.facts.keys()

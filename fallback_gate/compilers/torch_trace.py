@@ -43,7 +43,7 @@ NAME = "torch.compile"
 _V = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
 _HEADER = Pattern(
     r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
-    r"(?P<file>.+):(?P<line>\d+)"
+    r"(?P<file>.+):(?P<line>\d{1,9})"
 )
 
 
@@ -55,7 +55,7 @@ def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
     whole = record.whole_line()
     try:
         said = json.loads(whole[whole.index("] {") + 2 :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return (log, said) if isinstance(said, dict) else None
 
@@ -259,7 +259,7 @@ def _frame(
     identifier: str, kind: Kind, metrics: _Metrics, at: int, reason: str, scope: Scope = Scope.REGION
 ) -> Report:
     name = function(metrics.name) if metrics.name else "*"
-    line = int(metrics.line) if metrics.line.isdigit() else None
+    line = int(metrics.line) if metrics.line.isdecimal() and len(metrics.line) < 10 else None
     return Report(
         id=identifier,
         compiler=NAME,

@@ -180,7 +180,8 @@ def lowered(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
             state = "broken"
             break
         if not _OWN.search(line.text):
-            state = "ended"
+            cut = record.view.buffer.find(b"\n", line.at, record.view.end) < 0
+            state = "open" if cut else "ended"
             break
     yield Sighting(marker.id, record.position, (state,))
 

@@ -140,11 +140,20 @@ class Fold:
         return [_event(gathered, numbers[gathered.log]) for gathered in ranked]
 
     def _standing_hints(self) -> Iterator[tuple[Key, Gathered]]:
-        """Hints of a kind that their process did not report outright."""
-        told = {(p, key[0], key[1]) for key, g in self._gathered.items() for p in g.processes}
-        for key, gathered in self._hints.items():
-            if not all((process, key[0], key[1]) in told for process in gathered.processes):
-                yield key, gathered
+        """Hints that nothing of their kind, which their process reported outright, accounts for.
+
+        A hint that names no operator is accounted for by any; another one by an event that has its
+        function in its stack or among its names.
+        """
+        told: dict[tuple[ProcessKey, str, Kind], set[str]] = {}
+        for key, gathered in self._gathered.items():
+            for process in gathered.processes:
+                names = told.setdefault((process, key[0], key[1]), {"*"})
+                names.update((gathered.op, *gathered.names, *gathered.stack))
+        for key, hinted in self._hints.items():
+            accounted = (hinted.op in told.get((p, key[0], key[1]), ()) for p in hinted.processes)
+            if not all(accounted):
+                yield key, hinted
 
 
 def _joined_by_place(table: dict[Key, Gathered]) -> dict[Key, Gathered]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fallback_gate.cli.output import OutputError, to_file, wants_color
+from fallback_gate.cli.output import OutputError, to_files, wants_color
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_when_the_report_is_coloured(
 
 def test_a_report_is_written_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "r.txt"
-    to_file(str(path), "é\n\udc80")
+    to_files([(str(path), "é\n\udc80")])
     assert path.read_bytes() == "é\n".encode() + b"\\udc80\n"
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(OutputError, match="taken"):
-        to_file(str(tmp_path / "taken"), "x")
+        to_files([(str(tmp_path / "taken"), "x")])
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]

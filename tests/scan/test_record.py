@@ -134,3 +134,21 @@ def test_64_ranks_interleaved_line_by_line(chunked: Any, around: str) -> None:
         assert report.position == rank + 1
         assert report.reason
         assert re.fullmatch("Data-dependent branching", report.reason)
+
+
+def test_the_lines_before_are_those_of_the_same_stream_nearest_first(chunked: Any) -> None:
+    text = "[rank0]: first\n[rank1]: other\n[rank0]: \x1b[31ma\x1b[0m\r\nloose\n[rank0]: OPEN\n[rank0]: after\n"
+    (record,) = records(text, chunked)
+    assert [line.text for line in record.preceding(9)] == ["a", "first"]
+    assert [line.text for line in record.preceding(1)] == ["a"]
+    assert [record.position_at(line.at) for line in record.preceding(0)] == []
+    (record,) = records("OPEN\n", chunked)
+    assert list(record.preceding(5)) == []
+
+
+def test_looking_back_is_bounded(chunked: Any) -> None:
+    line = "y" * 999 + "\n"
+    (record,) = records(line * 100 + "OPEN\n", chunked)
+    seen = list(record.preceding(100))
+    assert len(seen) == LONGEST_LINE // len(line)
+    assert {found.text for found in seen} == {line.strip()}
