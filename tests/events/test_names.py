@@ -32,6 +32,10 @@ def test_plain(name: str, expected: str) -> None:
         ("torch.ops.moe.gate_attn.default", ("moe.gate_attn.default", "moe.gate_attn")),
         ("Tensor.item", ("Tensor.item",)),
         ("gate_attn", ("gate_attn",)),
+        ("model.layers.0.mlp.gate", ("model.layers.0.mlp.gate",)),
+        ("model.mlp.gate", ("model.mlp.gate",)),
+        ("/backbone/stages.2/blocks.14/attn/Div_4", ("/backbone/stages.2/blocks.14/attn/Div_4",)),
+        ("a.b.c.default", ("a.b.c.default", "a.b.c")),
     ],
 )
 def test_spellings(name: str, expected: tuple[str, ...]) -> None:
@@ -47,6 +51,10 @@ def test_spellings(name: str, expected: tuple[str, ...]) -> None:
         ("aten::sort", "aten::sort"),
         ("gate_attn", "gate_attn"),
         ("*", "*"),
+        ("model.layers.0.mlp.gate", "model.layers.0.mlp.gate"),
+        ("model.mlp.gate", "model.mlp.gate"),
+        ("/backbone/stages.2/blocks.14/attn/Div_4", "/backbone/stages.2/blocks.14/attn/Div_4"),
+        ("a.b.c.default", "a.b::c"),
     ],
 )
 def test_operator(name: str, expected: str) -> None:
