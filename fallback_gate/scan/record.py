@@ -12,17 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fallback_gate.sources.envelope import Envelope, unwrap
+from fallback_gate.sources.reassembly import FILLER
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
+_FILLER = FILLER.decode()
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 
 
 @dataclass(slots=True)
 class View:
-    """The bytes that the scan holds at the moment: valid in `buffer[:end]`."""
+    """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`."""
 
     buffer: bytearray
     end: int
+    branches: tuple[str, ...] = ()
 
     def line(self, at: int) -> tuple[int, int]:
         """Start and end (without its line feed) of the line that holds the byte `at`, both bounded."""
@@ -69,8 +72,8 @@ class Record:
         return self.envelope.rank
 
     def whole_line(self) -> str:
-        """The line as it stands in the log, envelope and all, without the limit that `text` has."""
-        return self.view.buffer[self.start : self.end].decode("utf-8", "replace")
+        """The line without its envelope, and without the limit that `text` has."""
+        return self._unwrap(self.view.buffer[self.start : self.end].decode("utf-8", "replace"))[0]
 
     def position_at(self, at: int) -> int:
         """The position of a later line of the window, by any byte of it."""
@@ -84,8 +87,8 @@ class Record:
         while at < self.view.end and given < limit and skipped < WIDEST_GAP:
             start, end = at, self.view.buffer.find(b"\n", at, self.view.end)
             end = self.view.end if end < 0 else end
-            text, envelope = unwrap(self.view.text(start, end, start))
-            if envelope.stream == self.envelope.stream:
+            text, envelope = self._unwrap(self.view.text(start, end, start))
+            if envelope.stream == self.envelope.stream and text != _FILLER:
                 given, skipped = given + 1, 0
                 yield Line(text, start)
             else:
@@ -105,9 +108,9 @@ class Record:
                 start = self.view.buffer.rfind(b"\n", max(0, self.start - LONGEST_LINE), end) + 1
                 if start == 0 and self.start > LONGEST_LINE:
                     return
-                text, envelope = unwrap(self.view.text(start, end, start))
+                text, envelope = self._unwrap(self.view.text(start, end, start))
                 end = start - 1
-                if envelope.stream == self.envelope.stream:
+                if envelope.stream == self.envelope.stream and text != _FILLER:
                     break
             yield Line(text, start)
 
@@ -118,25 +121,42 @@ class Record:
         with `until` opens the next record.
         """
         buffer, stop, literal = self.view.buffer, self.view.end, prefix.encode()
-        length, wrapped = len(literal), buffer[self.start : self.start + 1] == b"{"
-        at = self.end + 1
-        for _ in range(limit):
+        own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])
+        at = mine = self.end + 1
+        given = 0
+        while given < limit:
             hit = at
             if not buffer.startswith(literal, at, stop):
-                hit = buffer.find(literal, at, min(stop, at + WIDEST_GAP))
+                hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
                     return
-            at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
-            raw = buffer[hit + length : min(at - 1, hit + LONGEST_LINE)]
-            if wrapped or b"\x1b" in raw:
-                start, end = self.view.line(hit)
-                text = unwrap(self.view.text(start, end, hit))[0].partition(prefix)[2]
+            start, at = at, buffer.find(b"\n", hit, stop) + 1 or stop + 1
+            before = b""
+            if hit > start:
+                start = max(buffer.rfind(b"\n", start, hit) + 1, start)
+                before = bytes(buffer[max(start, hit - LONGEST_LINE) : hit])
+            quoted = b'{"' in before
+            if before != own and not self._is_mine(before + literal + (b'"}' if quoted else b"")):
+                continue
+            end = min(at - 1, hit + LONGEST_LINE)
+            if quoted or b"\x1b" in buffer[hit:end]:
+                text = self._unwrap(self.view.text(*self.view.line(hit), hit))[0].partition(prefix)[2]
             else:
-                text = raw.decode("utf-8", "replace").removesuffix("\r")
+                text = buffer[hit + len(literal) : end].decode("utf-8", "replace").partition("\r")[0]
             text = text.removeprefix(" ")
             if until and text.startswith(until):
                 return
+            given, mine = given + 1, at
             yield Line(text, hit)
+
+    def _is_mine(self, opening: bytes) -> bool:
+        """Whether a line that opens like this is of the record's writer."""
+        return self._unwrap(opening.decode("utf-8", "replace"))[1].stream == self.envelope.stream
+
+    def _unwrap(self, line: str) -> tuple[str, Envelope]:
+        """A line near the record without its envelope."""
+        branch = self.envelope.branch
+        return unwrap(line, (branch, *self.view.branches) if branch else self.view.branches)
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:
@@ -144,15 +164,17 @@ def record_at(view: View, at: int, start: int, end: int, position: int, *, count
     if end - start > LONGEST_LINE or view.buffer.find(b"\r", start, end) >= 0:
         text, envelope = _rewritten(view, at, start, end)
     else:
-        text, envelope = unwrap(view.buffer[start:end].decode("utf-8", "replace"))
+        text, envelope = unwrap(view.buffer[start:end].decode("utf-8", "replace"), view.branches)
     return Record(text, position, envelope, view, start, end, counts_lines)
 
 
 def _rewritten(view: View, at: int, start: int, end: int) -> tuple[str, Envelope]:
     """Of a very long line, or one that carriage returns rewrite, the part that was hit."""
-    cut = view.buffer.rfind(b"\r", start, at) + 1
     stop = view.buffer.find(b"\r", at, end)
-    text, envelope = unwrap(view.text(max(start, cut), end if stop < 0 else stop, at))
-    if cut > start:
-        _, envelope = unwrap(view.text(start, cut, start))
+    stop = end if stop < 0 else stop
+    text, envelope = unwrap(view.text(start, stop, at), view.branches)
+    cut = view.buffer.rfind(b"\r", start, at) + 1
+    if cut > start and "\r" in text:
+        text, own = unwrap(view.text(cut, stop, at), view.branches)
+        envelope = own if own.stream else unwrap(view.text(start, cut, start), view.branches)[1]
     return text, envelope

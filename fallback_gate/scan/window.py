@@ -8,7 +8,6 @@ found; its number is still right, since lines are counted by their line feeds.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +16,14 @@ from typing import NamedTuple, Protocol
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
 from fallback_gate.scan.record import LONGEST_LINE, Record, View, record_at
+from fallback_gate.sources.envelope import branches
 
 READ = 1 << 20  # bytes a read
 BEHIND = 1 << 20  # bytes behind a hit that must be in the window before it is handed out
 WINDOW = 6 << 20
+HEAD = 64 << 10  # bytes in which a build announces its branches
 LONG = 2 << 20  # bytes without a line feed after which a line is scanned in pieces
 OVERLAP = LONGEST_LINE
-
-_RANK = re.compile(rb"\[(?:rank|default)\d{1,6}\]:")
 
 
 class Stream(Protocol):
@@ -63,7 +62,8 @@ class Scan:
     """
 
     def __init__(self, expressions: Sequence[bytes], stream: Stream, *, count_lines: bool) -> None:
-        self._scan: Callable[..., None] = anchors.database(expressions)
+        self._scan: Callable[..., None] = anchors.database([*expressions, *anchors.ANY_RANK])
+        self._any_rank = len(expressions)  # reported at most a few times, then each rank is looked for
         self._scan_ranks: Callable[..., None] | None = None
         self._stream = stream
         self._count_lines = count_lines
@@ -110,8 +110,8 @@ class Scan:
         except Unreadable as problem:
             self.extent.problem = str(problem)
             got = 0
-        if got and self.extent.bytes == 0 and _RANK.search(view.buffer, 0, got):
-            self._scan_ranks = anchors.database(anchors.rank_expressions(), once=True)
+        if got and not self.extent.bytes:
+            view.branches = branches(bytes(view.buffer[: min(got, HEAD)]))
         view.end += got
         self.extent.bytes += got
         return got > 0
@@ -128,6 +128,9 @@ class Scan:
         start, base, pending, known = self._scanned, self._base + self._scanned, self._pending, self._latest
 
         def found(anchor: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            if anchor >= self._any_rank:
+                self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)
+                return
             hit = (base + end - 1, anchor)
             if hit > known:
                 pending.append(hit)
@@ -157,8 +160,10 @@ class Scan:
                 return
             pending.popleft()
             start, end = view.line(at)
+            rewritten = view.buffer.find(b"\r", at, end)
+            part = end if rewritten < 0 else rewritten
             here: tuple[int, ...] = (anchor,)
-            while pending and pending[0][0] - self._base < end:
+            while pending and pending[0][0] - self._base < part:
                 here += (pending.popleft()[1],)
             position = self._position(start) if self._count_lines else self._base + start
             yield Hit(record_at(view, at, start, end, position, counts_lines=self._count_lines), here)

@@ -1,131 +1,153 @@
 r"""Room 1: what CI, containers and launchers put around a line, taken off and kept for what it tells.
 
-Each envelope is one declaration: a pattern at the start of the line and lines that it must and must not
-match. They are taken off one after the other, in whatever order they were put on, so a torchrun rank
-inside a Kubernetes line inside a GitHub Actions log is no special case. ANSI colours go first. Docker's
-`json-file` driver is the one envelope that encloses the line (`{"log": "...\n", ...}`).
-
-Sources of the formats: GitHub's runner (timestamp with seven digits), `docker logs -t` and the Kubernetes
-Container Runtime Interface (nine), torch.distributed's `[rank0]:`, torchrun's `[default0]:`, GitLab's
-section markers, `docker compose logs`, mpirun's `--tag-output`, Ray's and vLLM's `(Worker pid=1)`.
+The forms stand in `envelope_forms`. They are taken off one after the other, in whatever order they were put
+on, so a torchrun rank inside a Kubernetes line inside a GitHub Actions log is no special case. ANSI colours
+go first. Docker's `json-file` driver is the one envelope that encloses the line (`{"log": "...\n", ...}`),
+and Ray's count of dropped repetitions (` [repeated 3x across cluster]`) the one that ends it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from fallback_gate.patterns import Pattern
+from fallback_gate.sources.envelope_forms import FORMS, Form
+
+__all__ = ["BARE", "FORMS", "Envelope", "Form", "unwrap"]
 
 
 class Envelope(NamedTuple):
-    """What was around a line: the rank, and the stream (all facts together) that tells writers apart."""
+    """What was around a line: the rank, the stream (all facts together) that tells writers apart, the host
+    (machine, pod or container) and the branch of a parallel build."""
 
     rank: int | None = None
     stream: tuple[str, ...] = ()
+    host: str | None = None
+    branch: str | None = None
 
 
 BARE = Envelope()
 
-
-class Form(NamedTuple):
-    """One envelope: the pattern's groups `rank`, `local` (a rank on one host) and `who` are its facts."""
-
-    name: str
-    pattern: str
-    matches: tuple[str, ...]
-    ignores: tuple[str, ...] = ()
-
-
-_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-
-FORMS = (
-    Form(
-        "kubernetes",
-        _TIME + r" std(?:out|err) [FP] ",
-        ("2026-11-29T12:00:00.000339563Z stderr F text",),
-    ),
-    Form(
-        "gitlab",
-        _TIME + r" \d\d[OE][ +]",
-        ("2026-11-29T12:00:00.000339Z 00O text",),
-    ),
-    Form(
-        "timestamp",
-        _TIME + r" ",
-        ("2026-11-29T12:00:00.0005305Z text", "2026-11-29T12:00:00.000339563Z text"),
-        ("2026-11-29 text",),
-    ),
-    Form(
-        "bracketed-timestamp",
-        r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\] ",
-        ("[2026-11-29T12:00:00.123Z] text",),
-        ("[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] text",),
-    ),
-    Form("rank", r"\[rank(?P<rank>\d{1,6})\]: ?", ("[rank1]:W1130 text", "[rank0]: Traceback")),
-    Form("torchrun", r"\[default(?P<local>\d{1,6})\]: ?", ("[default0]:[rank0]:V1130 text",)),
-    Form("mpirun", r"\[\d+,(?P<rank>\d{1,6})\]<std(?:out|err)>: ?", ("[1,0]<stdout>:text",)),
-    Form(
-        "actor",
-        r"\((?P<who>[A-Za-z_][\w.\[\]-]{0,80} pid=\d+(?:, ip=[\w.:]+)?)\) ",
-        ("(RayTrainWorker pid=4711, ip=10.0.0.2) text", "(EngineCore_0 pid=77) text"),
-        ("(reason pid) text",),
-    ),
-    Form(
-        "compose",
-        r"(?P<who>[a-z0-9][a-z0-9_.-]{0,80}-\d+) +\| ",
-        ("serve-1  | text", "moe-decoder-2 | text"),
-        ("aten.mm | 24 | 5120", "| text"),
-    ),
-)
-
-
-def _any() -> str:
-    """One pattern for all forms, whose groups are numbered apart."""
-    facts = {"rank": 0, "local": 0, "who": 0}
-
-    def numbered(match: re.Match[str]) -> str:
-        facts[match[1]] += 1
-        return f"(?P<{match[1]}{facts[match[1]]}>"
-
-    return "|".join(re.sub(r"\(\?P<(\w+)>", numbered, form.pattern) for form in FORMS)
-
-
-_ENVELOPE = Pattern(_any())
-
-
-_ANSI = Pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 _DEEPEST = 8  # envelopes around one line
+_MOST_BRANCHES = 16
+_BRANCH = re.compile(rb"\[Pipeline\] \{ \(Branch: ([^)\r\n]{1,80})\)")
+_FACT = re.compile(r"\(\?P<(\w+)>")
+
+# A code that another writer's text cut short loses only itself: `\x1b[3` before `W1130 ...` or `[rank0]:`.
+_ANSI = Pattern(
+    r"\x1b(?:"
+    r"\[[0-?]*(?:(?=\[|[VDIWEC]\d{4} )|[ !]?[@-~]|(?=[^@-~ !])|$)"  # colours and cursor moves
+    r"|[]_P^X][^\x07\x1b]*(?:\x07|\x1b\\)"  # strings: titles, links, Buildkite's time stamps
+    r"|[ -/]*[0-~])"
+)
+_REPEATED = Pattern(r" \[repeated \d+x across cluster\][^\[\]]*$")
 
 
-def unwrap(line: str) -> tuple[str, Envelope]:
-    """Take all envelopes off a line (given without its line feed)."""
+class _Taken(NamedTuple):
+    """An envelope that was found: where it ends, and the facts that it tells, by name."""
+
+    end: int
+    facts: list[tuple[str, str]]
+
+
+class _Forms:
+    """Some forms as one pattern; `needs` is the text without which none of them can match."""
+
+    def __init__(self, forms: Iterable[Form], needs: str = "") -> None:
+        self.needs = needs
+        self._facts: dict[int, list[tuple[str, int]]] = {}
+        parts, group = [], 0
+        for form in forms:
+            group += 1
+            names = _FACT.findall(form.pattern)
+            self._facts[group] = [(name, group + at) for at, name in enumerate(names, 1)]
+            parts.append(f"({_FACT.sub('(', form.pattern)})")
+            group += len(names)
+        self._pattern = Pattern("|".join(parts))
+
+    def match(self, line: str) -> _Taken | None:
+        """The envelope at the start of the line."""
+        match = self._pattern.match(line)
+        if match is None:
+            return None
+        told = self._facts[match.lastindex or 0]
+        return _Taken(match.end(), [(name, match[at]) for name, at in told if match[at] is not None])
+
+
+_QUICK = _Forms(form for form in FORMS if not form.needs)
+_SLOW = tuple(_Forms((form,), form.needs) for form in FORMS if form.needs)
+
+
+def _take(line: str, branches: tuple[str, ...]) -> _Taken | None:
+    """The envelope at the start of a line, if there is one."""
+    if line[:1] in "VDIWEC" and line[1:5].isdigit():
+        return None  # a torch record: most lines of most logs
+    for branch in branches:
+        if line.startswith(f"[{branch}] "):
+            return _Taken(len(branch) + 3, [("branch", branch)])
+    taken = _QUICK.match(line)
+    if taken is None:
+        for form in _SLOW:
+            if form.needs in line and (taken := form.match(line)):
+                break
+    return taken
+
+
+def plain(line: str) -> str:
+    """The line without ANSI codes."""
+    return _ANSI.sub("", line) if "\x1b" in line else line
+
+
+def branches(head: bytes) -> tuple[str, ...]:
+    """The parallel branches that a Jenkins log which starts with these bytes announces."""
+    found = (name.decode("utf-8", "replace") for name in _BRANCH.findall(head))
+    return tuple(islice(dict.fromkeys(found), _MOST_BRANCHES))
+
+
+def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
+    """Take all envelopes off a line (given without its line feed).
+
+    `branches`: names in brackets that are known to be envelopes, which the line alone would not tell.
+    """
     line = line.removesuffix("\r")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
+    taken = _take(line, branches)
+    if taken is None and not line.startswith('{"'):
+        return line, BARE
     rank: int | None = None
     local: int | None = None
+    host: str | None = None
+    branch: str | None = None
     stream: tuple[str, ...] = ()
     for _ in range(_DEEPEST):
-        if line.startswith('{"') and (inner := _json_line(line)) is not None:
+        if taken:
+            line = line[taken.end :]
+            for name, value in taken.facts:
+                stream += (value,)
+                if name == "rank":
+                    rank = int(value)
+                elif name == "local":
+                    local = int(value)
+                elif name == "host":
+                    host = value
+                elif name == "branch":
+                    branch = value
+        else:
+            inner = _json_line(line) if line.startswith('{"') else None
+            if inner is None:
+                break
             line = inner
-            continue
-        match = _ENVELOPE.match(line)
-        if not match:
-            break
-        line = line[match.end() :]
-        for name, value in match.groupdict().items():
-            if value is None:
-                continue
-            stream += (value,)
-            if name.startswith("rank"):
-                rank = int(value)
-            elif name.startswith("local"):
-                local = int(value)
+        taken = _take(line, branches)
+    if " across cluster]" in line and stream:
+        line = _REPEATED.sub("", line)
     if not stream:
         return line, BARE
-    return line, Envelope(rank if rank is not None else local, stream)
+    return line, Envelope(rank if rank is not None else local, stream, host, branch)
 
 
 def _json_line(line: str) -> str | None:
@@ -134,10 +156,9 @@ def _json_line(line: str) -> str | None:
         return None
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     text = record.get("log") if isinstance(record, dict) else None
     if not isinstance(text, str):
         return None
-    text = text.removesuffix("\n").removesuffix("\r")
-    return _ANSI.sub("", text) if "\x1b" in text else text
+    return plain(text.removesuffix("\n").removesuffix("\r"))

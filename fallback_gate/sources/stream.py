@@ -1,7 +1,7 @@
 """Room 1: a stream, the way out of this room: UTF-8 text in the caller's buffer, whatever stood on disk.
 
-The way in is a reader of the bytes as they stand; each layer (unpacking, transcoding) is put on only
-where the first bytes call for it, so that a plain file has none.
+The way in is a reader of the bytes as they stand; each layer (unpacking, transcoding, reassembly) is put on
+only where the first bytes call for it, so that a plain file has none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive, binary, compression, encoding
+from fallback_gate.sources import archive, binary, compression, encoding, reassembly
 from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
 
@@ -60,7 +60,9 @@ class Stream:
 def is_plain(stored: Ahead) -> bool:
     """The text stands in these bytes as it is: a position in the text is one in the file."""
     head = stored.peek(binary.HEAD)
-    return compression.detect(head) is None and encoding.detect(head) == encoding.Encoding()
+    if compression.detect(head) or encoding.detect(head) != encoding.Encoding():
+        return False
+    return not reassembly.steps(head, console=False)
 
 
 def _text(stored: Ahead, limit: int) -> Reader:
@@ -78,5 +80,7 @@ def _text(stored: Ahead, limit: int) -> Reader:
     text.skip(written.mark)
     if written.codec:
         text = Ahead(Chunks(encoding.transcode(text, written.codec)))
-    binary.refuse(text.peek(binary.HEAD))
-    return text
+    head = text.peek(binary.HEAD)
+    binary.refuse(head)
+    needed = reassembly.steps(head, console=written.codec is not None)
+    return Chunks(reassembly.reassemble(text, needed)) if needed else text

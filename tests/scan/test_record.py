@@ -137,7 +137,9 @@ def test_64_ranks_interleaved_line_by_line(chunked: Any, around: str) -> None:
 
 
 def test_the_lines_before_are_those_of_the_same_stream_nearest_first(chunked: Any) -> None:
-    text = "[rank0]: first\n[rank1]: other\n[rank0]: \x1b[31ma\x1b[0m\r\nloose\n[rank0]: OPEN\n[rank0]: after\n"
+    text = (
+        "[rank0]: first\n[rank1]: other\n[rank0]: \x1b[31ma\x1b[0m\r\nloose\n[rank0]: OPEN\n[rank0]: after\n"
+    )
     (record,) = records(text, chunked)
     assert [line.text for line in record.preceding(9)] == ["a", "first"]
     assert [line.text for line in record.preceding(1)] == ["a"]

@@ -49,7 +49,7 @@ def test_a_database_is_refused(decode, tmp_path):
     "stored",
     [
         b"rank 0 " + bytes(1_400) + b"\nnext line\n",
-        b"\x1b[32mINFO\x1b[0m compiling\n" * 100,
+        b"\x1b[32mINFO compiling\x1b[0m\n" * 100,
         b"12%|##\b\b\b\b50%|####\r100%\n" * 100,
         "日志 ログ журнал\n".encode("gbk", "replace") * 50,
         b"\x80\xff\xfe garbage at the start\n",

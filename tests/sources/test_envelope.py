@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fallback_gate.sources.envelope import BARE, FORMS, Form, unwrap
+from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, unwrap
 
 LINE = (
     "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
@@ -46,6 +46,21 @@ AROUND = {
     "Ray": ("(RayTrainWorker pid=4711, ip=10.0.0.2) ", None),
     "vLLM": ("(EngineCore_0 pid=77) ", None),
     "compose": ("serve-1  | ", None),
+    "compose 1": ("app_serve_1    | ", None),
+    "kubectl --prefix": ("[pod/serve-7d9c-x2k/engine] ", None),
+    "journald short": ("Nov  3 02:16:17 gpu-node-7 python[4711]: ", None),
+    "journald short-precise": ("Nov 30 02:16:17.123456 gpu-node-7 python[4711]: ", None),
+    "journald short-iso": ("2026-11-30T02:16:17+0000 gpu-node-7 python[4711]: ", None),
+    "RFC 5424": ('<13>1 2026-11-30T02:16:17.003Z gpu-node-7 python 4711 - [a@1 b="]"] ', None),
+    "Slurm": ("13: ", 13),
+    "vLLM worker": ("(VllmWorker rank=6 pid=9) ", 6),
+    "vLLM tensor parallel": ("(Worker_TP1 pid=8) ", 1),
+    "vLLM pipeline": ("(Worker_PP1_TP0 pid=8) ", None),
+    "Buildkite": ("\x1b_bk;t=1795953600123\x07", None),
+    "GitLab section": ("section_start:1795953600:build\r\x1b[0K", None),
+    "logcat threadtime": ("11-30 02:16:17.123  1234  5678 I python  : ", None),
+    "logcat brief": ("W/python  ( 1234): ", None),
+    "progress bar": (" 10%|#         | 1/10 [00:01<00:09,  1.2it/s]", None),
 }
 
 
@@ -81,12 +96,14 @@ def test_every_form_around_every_other(form: Form, line: str) -> None:
         for example_ in other.matches:
             found = re.match(other.pattern, example_)
             assert found
+            if form.name == other.name == "jenkins-branch":
+                continue  # a build has one
             assert unwrap(found[0] + mine + LINE)[0] == LINE
 
 
 def test_two_writers_are_two_streams() -> None:
     streams = {unwrap(around + LINE)[1].stream for around, _ in AROUND.values()}
-    assert len(streams) == 8  # five that tell no writer are one
+    assert len(streams) == 20  # six that tell no writer are one, and so are journald's three
     assert unwrap("(Worker pid=1) x")[1] != unwrap("(Worker pid=2) x")[1]
     assert unwrap("2026-11-29T12:00:00.1Z [rank1]: x")[1] == unwrap("2026-11-29T12:00:09.9Z [rank1]: y")[1]
 
@@ -101,6 +118,12 @@ def test_two_writers_are_two_streams() -> None:
         ("\x1b[2m2026-11-29T12:00:00.0005305Z\x1b[0m \x1b[36m[rank1]:\x1b[0m text", "text"),
         ("\x1b(Btext", "text"),
         ("text\r", "text"),
+        ("Graph \x1b[1mbr\x1b[0meak", "Graph break"),
+        ("\x1b[3" + LINE, LINE),
+        ("\x1b[" + LINE, LINE),
+        ("\x1b[3[rank1]: " + LINE, LINE),
+        ("\x1b_bk;t=1795953600123\x07text", "text"),
+        ("\x1b[36m(RayTrainWorker pid=4711)\x1b[0m text\x1b[32m [repeated 3x across cluster]\x1b[0m", "text"),
         ("", ""),
         ("\x1b", "\x1b"),
         ("  indented", "  indented"),
@@ -154,10 +177,55 @@ def test_other_json_stays_as_it_is(line: str) -> None:
         'File "/app/a.py", line 3, in f',
         "aten.mm | 24 | 5120",
         "a | b",
+        "conv2d-1 | 24 | 5120",
+        "    - 0/0: tensor 'x' size mismatch",
+        "0/0: tensor 'x' size mismatch",
+        "[0/0] [__graph_breaks] text",
+        "[0/1_2] text",
+        "[2026-11-30 01:18:36,471] [4/0] torch._dynamo.symbolic_convert: [DEBUG] text",
+        "[LayoutInference] text",
+        "[TRT] [W] text",
+        "[INFO] text",
+        "(reason = 4) text",
+        "(see pid=4)text",
+        "Nov 30 text: more",
+        "I/O error (5): text",
+        "text [repeated 3x across cluster]",
+        "<13>text",
+        "cl.exe: text",
+        "10%| text",
+        "<class 'int'>: text",
     ],
 )
 def test_no_envelope(line: str) -> None:
     assert unwrap(line) == (line, BARE)
+
+
+def test_facts_are_kept() -> None:
+    _, envelope = unwrap("2026-11-29T12:00:00.1Z [pod/serve-0/engine] (VllmWorker rank=1 pid=9) text")
+    assert envelope.rank == 1
+    assert envelope.host == "pod/serve-0/engine"
+    assert envelope.stream == ("pod/serve-0/engine", "VllmWorker rank=1 pid=9", "1")
+    assert unwrap("serve-2  | text")[1].host == "serve-2"
+    assert (
+        unwrap("Nov 30 02:16:17 node7 python[4711]: text")[1]
+        == unwrap("Nov 30 02:16:18 node7 python[4711]: other")[1]
+    )
+    assert unwrap("Nov 30 02:16:17 node7 python[4711]: text")[1].rank is None
+
+
+def test_a_branch_is_taken_off_where_the_log_announces_it() -> None:
+    head = (
+        b"[Pipeline] parallel\n[Pipeline] { (Branch: gpu tests)\n[Pipeline] { (Branch: TRT)\n[Pipeline] sh\n"
+    )
+    assert branches(head) == ("gpu tests", "TRT")
+    assert branches(b"[Pipeline] { (gpu tests)\n") == ()
+    assert len(branches(b"".join(b"[Pipeline] { (Branch: b%d)\n" % n for n in range(99)))) == 16
+    for text in ("[LayoutInference] text", "text", ""):
+        assert unwrap("[gpu tests] " + text, branches(head))[0] == text
+        assert unwrap("[gpu tests] " + text)[0] == "[gpu tests] " + text
+    line, envelope = unwrap("[2026-11-29T12:00:00.123Z] [gpu tests] " + LINE)
+    assert (line, envelope.branch) == (LINE, "gpu tests")
 
 
 def test_envelopes_without_end_are_bounded() -> None:

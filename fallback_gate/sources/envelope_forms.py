@@ -1,0 +1,202 @@
+r"""Room 1: every envelope that a line may come in, one declaration each.
+
+A form is a pattern at the start of a line, with the lines that it must and must not match. Its named groups
+are the facts that it tells: `rank`, `local` (a rank on one host), `host` (a machine, pod or container),
+`branch` (of a parallel build) and `who` (anything else that tells one writer from another). What stands
+inside may be in an envelope again.
+
+Sources of the formats: the documentation and output of GitHub's and GitLab's runners, Azure Pipelines,
+Jenkins' Timestamper and Pipeline, the Buildkite agent, `docker logs -t`, Docker Compose 1 and 2, Kubernetes'
+Container Runtime Interface and `kubectl logs --prefix`, systemd's `journalctl --output=short*`, RFC 3164 and
+RFC 5424, torchrun, torch.distributed, Open MPI's `--tag-output`, Slurm's `srun --label`, Ray, vLLM, Android's
+`logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Form(NamedTuple):
+    """One envelope. A pattern that is slow to fail `needs` a text that each of its lines holds."""
+
+    name: str
+    pattern: str
+    matches: tuple[str, ...]
+    ignores: tuple[str, ...] = ()
+    needs: str = ""
+
+
+_DATE = r"\d{4}-\d\d-\d\d"
+_CLOCK = r"\d\d:\d\d:\d\d"
+_TIME = rf"{_DATE}[T ]{_CLOCK}(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
+_PROGRAM = r"[\w./@+-]{1,128}"
+_CHUNK = r"[\d.]+[kMGTP]?"
+_TORCH = rf"[VDIWEC]\d{{4}} {_CLOCK}"
+
+_FORMS = (
+    Form(
+        "kubernetes",
+        _TIME + r" (?P<who>std(?:out|err)) [FP](?::\S+)? ",
+        ("2026-11-29T12:00:00.000339563Z stderr F text", "2026-11-29T12:00:00.1+01:00 stdout P text"),
+        ("stderr F text",),
+    ),
+    Form(
+        "gitlab",
+        _TIME + r" (?P<who>\d\d[OE])(?:[ +]|$)",
+        ("2026-11-29T12:00:00.000339Z 00O text", "2026-11-29T12:00:00.000339Z 01E+text"),
+        ("00O text",),
+    ),
+    Form(
+        "gitlab-section",
+        r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]\r]*\])?\r?",
+        ("section_start:1795953600:build\rtext", "section_end:1795953600:build[collapsed=true]\rtext"),
+        ("section_start: text",),
+    ),
+    Form(
+        "syslog-iso",
+        rf"{_DATE}[T ]{_CLOCK}(?:\.\d{{3}}|\.\d{{6}})?(?:Z|[+-]\d\d:?\d\d) {_HOST} "
+        rf"(?P<who>{_PROGRAM}\[\d+\]): ",
+        (
+            "2026-11-30T02:16:17+0000 gpu-node-7 python[4711]: text",
+            "2026-11-30T02:16:17.123456+01:00 node serve.sh[1]: text",
+        ),
+        ("gpu-node-7 python[4711]: text",),
+    ),
+    Form(
+        "timestamp",
+        _TIME + r"(?: |$)",
+        ("2026-11-29T12:00:00.0005305Z text", "2026-11-29T12:00:00.000339563Z text"),
+        ("2026-11-29 text",),
+    ),
+    Form(
+        "bracketed-timestamp",
+        rf"\[{_DATE}T{_CLOCK}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\](?: |$)",
+        ("[2026-11-29T12:00:00.123Z] text",),
+        ("[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] text",),
+    ),
+    Form(
+        "syslog",
+        rf"(?:<\d{{1,3}}>)?{_MONTH} [ \d]\d {_CLOCK}(?:\.\d{{3,6}})? {_HOST} "
+        rf"(?P<who>{_PROGRAM}(?:\[\d+\])?): ",
+        (
+            "Nov 30 02:16:17 gpu-node-7 python[4711]: text",
+            "Nov  3 02:16:17.123456 gpu-node-7 serve.sh[4711]: text",
+            "<13>Nov 30 02:16:17 node7 trainer: text",
+        ),
+        ("Nov 30 02:16:17 text", "Nov 30 text: more"),
+    ),
+    Form(
+        "syslog-5424",
+        rf"<\d{{1,3}}>1 (?:{_TIME}|-) (?:-|{_HOST}) (?P<who>\S{{1,48}} \S{{1,128}}) \S{{1,32}} "
+        r'(?:-|(?:\[[^\]"]*(?:"(?:[^"\\]|\\.)*"[^\]"]*)*\])+) ?\ufeff?',
+        (
+            "<13>1 2026-11-30T02:16:17.003Z gpu-node-7 python 4711 - - text",
+            '<34>1 2026-11-30T02:16:17+01:00 node app - ID47 [meta sequence="1"][origin ip="::1"] text',
+        ),
+        ("<13>text",),
+    ),
+    Form("rank", r"\[rank(?P<rank>\d{1,6})\]: ?", ("[rank1]:W1130 text", "[rank0]: Traceback")),
+    Form("torchrun", r"\[default(?P<local>\d{1,6})\]: ?", ("[default0]:[rank0]:V1130 text",)),
+    Form(
+        "mpirun",
+        r"\[[\w.@-]{1,80},(?P<rank>\d{1,6})\]<(?P<who>std(?:out|err))>: ?",
+        ("[1,0]<stdout>:text", "[prterun-node-77@1,3]<stderr>: text"),
+        ("[1,0] text",),
+    ),
+    Form(
+        "slurm",
+        r"(?P<rank>\d{1,5}): ",
+        ("0: text", "13: text"),
+        ("    - 0/0: text", "0/0: text", "12:00:00 text"),
+    ),
+    Form(
+        "actor-rank",
+        r"\((?P<who>[A-Za-z_]\w{0,40} rank=(?P<rank>\d{1,6}) pid=\d+"
+        r"|Worker_TP(?P<local>\d{1,6})(?:_EP\d+)? pid=\d+)\) ",
+        ("(VllmWorker rank=1 pid=9) text", "(Worker_TP1 pid=8) text", "(Worker_TP1_EP1 pid=8) text"),
+        ("(rank=1 pid=9) text",),
+        needs="pid=",
+    ),
+    Form(
+        "actor",
+        r"\((?P<who>[A-Za-z_][\w.\[\]()-]{0,80} (?:pid|PID)=\d+(?:, ip=[\w.:]+)?)\) ",
+        ("(RayTrainWorker pid=4711, ip=10.0.0.2) text", "(EngineCore_0 pid=77) text", "(f() pid=3) text"),
+        ("(reason pid) text",),
+        needs="=",
+    ),
+    Form(
+        "compose",
+        r"(?P<host>[A-Za-z0-9][\w.-]{0,80}[-_]\d+) {2,}\| ?",
+        ("serve-1  | text", "moe-decoder-2     | text", "app_serve_1  | text"),
+        ("aten.mm | 24 | 5120", "| text", "conv2d-1 | 24 | 5120"),
+        needs="  |",
+    ),
+    Form(
+        "kubectl",
+        r"\[(?P<host>pod/[a-z0-9][a-z0-9.-]{0,252}/[a-z0-9][a-z0-9-]{0,62})\] ",
+        ("[pod/serve-7d9c-x2k/engine] text",),
+        ("[0/0] text", "[0/1_2] text", "[4/0] [__graph_breaks] text", "[a/b/c] text"),
+    ),
+    Form(
+        "workflow-command",
+        r"##\[(?:group|endgroup|section|command|debug|notice|warning|error)\]",
+        ("##[group]Run text", "##[error]text", "##[endgroup]"),
+        ("##[x]text", "## [group]"),
+    ),
+    Form("buildkite", r"_bk;t=\d+\x07?", ("_bk;t=1795953600123\x07text",), ("_bk text",)),
+    Form(
+        "logcat-threadtime",
+        rf"(?:\d{{4}}-)?\d\d-\d\d {_CLOCK}\.\d{{3,6}} "
+        r"(?: *\w+)? +(?P<who>\d+) +\d+ [VDIWEFS] [^:]{0,80}: ",
+        ("11-30 02:16:17.123  1234  5678 I tflite  : text", "11-30 02:16:17.123 10042  1  2 W a: text"),
+        ("11-30 02:16:17.123 text: more",),
+    ),
+    Form(
+        "logcat-brief",
+        rf"(?:\d\d-\d\d {_CLOCK}\.\d{{3}} )?[VDIWEFS]/(?P<who>[^:()]{{1,80}}\((?=[ \d]{{5}}) *\d+\)): ",
+        ("I/tflite  ( 1234): text", "11-30 02:16:17.123 I/tflite(12345): text"),
+        ("I/O error (5): text", "W/a: text"),
+    ),
+    Form(
+        "powershell",
+        r"[\w.-]{1,60}\.exe : ",
+        ("python.exe : text",),
+        ("python.exe: text",),
+        needs=".exe : ",
+    ),
+    Form(
+        "progress-bar",
+        r" {0,3}(?:[^\r|%{}]{1,60}: ?)? {0,3}\d{1,3}%\|[^|\r]{0,400}\| "
+        rf"{_CHUNK}B?/{_CHUNK}B? \[[\d:?]+<[\d:?]+[^\]\r]{{0,80}}\] ?\r?",
+        (
+            " 10%|#         | 1/10 [00:01<00:09,  1.2it/s]text",
+            "Capturing CUDA graphs: 100%|██████████| 67/67 [00:20<00:00,  3.30it/s]text",
+        ),
+        ("10%| text",),
+        needs="%|",
+    ),
+)
+
+# A name in brackets is taken for a branch only where a record or another envelope follows it, unless
+# the log announces its branches.
+FORMS = (
+    *_FORMS,
+    Form(
+        "jenkins-branch",
+        r"\[(?P<branch>[A-Za-z][\w .:-]{0,60})\] (?="
+        rf'{_TORCH}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+        + re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
+        + ")",
+        (
+            "[gpu tests] V1130 00:29:06.251000 4674 torch/a.py:1] text",
+            '[gpu]   File "/app/a.py", line 3, in f',
+            "[gpu] [rank1]: text",
+        ),
+        ("[LayoutInference] text", "[TRT] [W] text", "[INFO] text", "[__graph_breaks] V1130 00:29:06 text"),
+        needs="] ",
+    ),
+)
