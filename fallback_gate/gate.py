@@ -72,6 +72,8 @@ def check(
     release: str | None = None,
     hash_logs: bool = False,
     exit_zero: bool = False,
+    strict: bool = False,
+    rules: Sequence[str | os.PathLike[str]] = (),
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
@@ -80,8 +82,10 @@ def check(
 
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
-    rule. `today` (UTC) decides what has expired. `progress` is called with each source and the bytes read
-    of it so far. An input that can't be read is in `Verdict.errors`, with exit code 2.
+    rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
+    smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
+    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
+    read is in `Verdict.errors`, with exit code 2.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
@@ -104,7 +108,8 @@ def check(
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
 
     sources, errors = expand(arguments, cwd)
-    book = Book(READERS, rule.rules)
+    own = [one for file in rules for one in policies.load(os.fspath(file), today).rules]
+    book = Book(READERS, (*rule.rules, *own))
     run = _Run()
     for source in sources:
         _read(source, book, run, hash_logs, progress)
@@ -116,6 +121,9 @@ def check(
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     limits = policies.limits(findings, rule)
     missing = decide.expectations(processes, rule)
+    smells = _smells(run)
+    if strict:
+        missing += smells
     proven = decide.whole(processes, reports, rule, limits, missing)
     outcome = decide.outcome(findings, limits, proven)
     summary = None
@@ -135,7 +143,7 @@ def check(
         processes=processes,
         findings=findings,
         reasons=(*limits.exceeded, *limits.open, *missing),
-        notes=(*_unrecognised(reports), *policies.notes(rule, findings, today)),
+        notes=(*_unrecognised(reports), *(() if strict else smells), *policies.notes(rule, findings, today)),
         errors=tuple(errors),
         waiver=summary,
         tool_version=__version__,
@@ -255,3 +263,15 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
 def _unrecognised(reports: Sequence[LogReport]) -> list[str]:
     """A note for each log that was found beside others and holds no known compiler."""
     return [f"{log.path}: no line of a known compiler; not judged" for log in reports if log.outcome is None]
+
+
+def _smells(run: _Run) -> list[str]:
+    """A sentence for each wording that smells of a fallback and that no rule knew."""
+    found = []
+    for log, said in run.logs.items():
+        lines = run.lines(log, [near.position for near in said.near.values()]) if said.near else {}
+        for near in said.near.values():
+            lines_have = "1 line smells" if near.count == 1 else f"{near.count} lines smell"
+            place = f"{log}:{lines.get(near.position, '?')}"
+            found.append(f"{lines_have} of a fallback that no rule knows; {place}: {near.text.strip()[:160]}")
+    return found

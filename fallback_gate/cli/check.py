@@ -71,6 +71,8 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option(
     "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
 )
+@click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
+@click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
 @click.option("--hash", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
@@ -85,6 +87,8 @@ def check_command(
     waiver: str | None,
     release: str | None,
     today: date | None,
+    strict: bool,
+    rules: tuple[str, ...],
     hash: bool,
     color: str,
     quiet: bool,
@@ -111,6 +115,8 @@ def check_command(
             waiver_file=waiver,
             release=release,
             hash_logs=hash,
+            strict=strict,
+            rules=rules,
             exit_zero=exit_zero,
             progress=moved,
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
+from typing import Final
 
 import click
 
 from fallback_gate import __version__
-from fallback_gate.cli.check import check_command
 from fallback_gate.errors import EXIT_BUG, GateError
 
 _CONTEXT = {
@@ -18,7 +19,30 @@ _CONTEXT = {
 }
 
 
-@click.group(context_settings=_CONTEXT)
+_COMMANDS: Final = {
+    "check": "fallback_gate.cli.check:check_command",
+    "explain": "fallback_gate.cli.rules:explain_command",
+    "rules": "fallback_gate.cli.rules:rules_command",
+}
+
+
+class _Commands(click.Group):
+    """The commands, each imported when it is first asked for: the others would cost each run their time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the help."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, or None."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings=_CONTEXT)
 @click.version_option(__version__, "-V", "--version", prog_name="fallback-gate")
 def cli() -> None:
     """Find each operator that silently fell back to a slow path, and block the release.
@@ -26,9 +50,6 @@ def cli() -> None:
     Exit codes: 0 pass or waived, 1 blocked, 2 usage or an input that could not be read, 3 unproven,
     70 a bug in fallback-gate.
     """
-
-
-cli.add_command(check_command)
 
 
 def main() -> None:

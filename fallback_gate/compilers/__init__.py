@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fallback_gate.compilers import generic, torch_compile, torch_device, tvm
+from fallback_gate.compilers import (
+    accelerators,
+    amd,
+    apple,
+    ascend,
+    edge,
+    generic,
+    nvidia,
+    runtimes,
+    serving,
+    torch_compile,
+    torch_device,
+    tvm,
+)
 from fallback_gate.compilers.rule import Reader
 
 READERS: Mapping[str, Reader] = {
@@ -18,6 +31,14 @@ READERS: Mapping[str, Reader] = {
         torch_compile.READER,
         torch_device.READER,
         *tvm.READERS,
+        *runtimes.READERS,
+        *amd.READERS,
+        *apple.READERS,
+        *ascend.READERS,
+        *serving.READERS,
+        *accelerators.READERS,
+        *edge.READERS,
+        *nvidia.READERS,
         generic.READER,
     )
 }

@@ -7,13 +7,15 @@ were reported become the `Evidence` of each compiler.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import expression
+from fallback_gate.scan.record import Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 
 
@@ -29,20 +31,20 @@ class Book:
         self.own_markers: dict[str, dict[str, Marker]] = {}
         self._by_anchor: dict[bytes, list[Rule | Marker]] = {}
         for reader in readers.values():
-            for rule in reader.rules:
-                self._enter(rule)
-            for marker in reader.markers:
-                self._enter(marker)
+            for entry in reader.entries:
+                self._enter(entry)
+        kinds: dict[str, set[Kind]] = {}
         for mine in own:
             self._enter(mine)
+            known = kinds.setdefault(mine.compiler, set())
             if isinstance(mine, Marker):
                 self.own_markers.setdefault(mine.compiler, {})[mine.id] = mine
-            if mine.compiler not in self.readers:
-                self.readers[mine.compiler] = _reader_of(mine.compiler)
-            if isinstance(mine, Rule) and mine.compiler not in readers:
-                known = self.readers[mine.compiler]
-                self.readers[mine.compiler] = replace(known, required=known.required | {mine.kind})
-        self.expressions = list(self._by_anchor)
+            else:
+                known.add(mine.kind)
+        for compiler, reported in kinds.items():
+            if compiler not in readers:
+                self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
+        self.expressions = [*self._by_anchor, *near_miss.EXPRESSIONS]
         self._entries = list(self._by_anchor.values())
 
     def _enter(self, rule: Rule | Marker) -> None:
@@ -51,14 +53,18 @@ class Book:
 
     def of(self, hit: Hit) -> Iterable[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""
-        if len(hit.anchors) == 1:
-            return self._entries[hit.anchors[0]]
-        return {id(rule): rule for anchor in hit.anchors for rule in self._entries[anchor]}.values()
+        known = [anchor for anchor in hit.anchors if anchor < len(self._entries)]
+        if len(known) == 1:
+            return self._entries[known[0]]
+        return {id(rule): rule for anchor in known for rule in self._entries[anchor]}.values()
+
+    def smells(self, hit: Hit) -> bool:
+        """Whether the line has a phrase that no rule waits for."""
+        return max(hit.anchors) >= len(self._entries)
 
 
-def _reader_of(compiler: str) -> Reader:
-    """The reader of a compiler that only the user's rules know."""
-    required = frozenset({Kind.OP_FALLBACK})
+def _reader_of(compiler: str, required: frozenset[Kind]) -> Reader:
+    """The reader of a compiler that only the user's rules know: it owes the proof of the kinds they report."""
     return Reader(
         name=compiler,
         rules=(),
@@ -74,6 +80,17 @@ class LogEvidence:
 
     processes: dict[ProcessKey, dict[str, Evidence]] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent)
+    near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
+
+    def smelt(self, record: Record) -> None:
+        """Keep a line that smells of a fallback and that no rule knew."""
+        wording = near_miss.wording(record)
+        if wording is None:
+            return
+        if wording in self.near:
+            self.near[wording].count += 1
+        elif len(self.near) < near_miss.MOST:
+            self.near[wording] = near_miss.NearMiss(record.text, record.position)
 
     def of(self, process: ProcessKey, compiler: str) -> Evidence:
         """The evidence of one compiler in one process, made when first asked for."""
@@ -92,19 +109,23 @@ def read_log(
     budget = budget or Budget()
     try:
         for hit in scan:
-            record = hit.record
+            record, known = hit.record, False
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):
+                        known = True
                         rank = report.rank if report.rank is not None else record.rank
                         process = ProcessKey(name, rank, report.pid)
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
+                        known = True
                         rank = sighting.rank if sighting.rank is not None else record.rank
                         process = ProcessKey(name, rank, sighting.pid)
                         said.of(process, rule.compiler).add(sighting)
+            if not known and book.smells(hit):
+                said.smelt(record)
         _conclude(said, book, tell)
     except OutOfTime as problem:
         scan.extent.problem = str(problem)

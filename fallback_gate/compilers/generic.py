@@ -60,4 +60,13 @@ def by_markers(evidence: Evidence, required: frozenset[Kind]) -> Mapping[Kind, P
 
 
 REQUIRED = frozenset({Kind.OP_FALLBACK})
-READER = Reader(name=NAME, rules=(FALLBACK,), markers=(), required=REQUIRED, prove=prove)
+READER = Reader(
+    name=NAME,
+    rules=(FALLBACK,),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="no: the form is printed or it is not",
+    seen_in="every version: it is our own form",
+)

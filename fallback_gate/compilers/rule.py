@@ -147,8 +147,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """All that the gate knows of one compiler or runtime; its module's docstring is the manual page.
+    """All that the gate knows of one compiler or runtime.
 
+    `manual`: its module's docstring. `silent`: whether a fallback goes unsaid at the compiler's default level:
+    `yes`, `no` or `partly`, then what. `seen_in`: the versions whose wording was seen, and how.
     `required`: the kinds that must be proven by default. `prove` weighs the evidence of one process; a
     kind that it leaves out is one that no log of this compiler can show: reported, and never decides.
     Positions in the proofs' `line` are turned into line numbers by the gate.
@@ -161,8 +163,16 @@ class Reader:
     prove: Callable[[Evidence], Mapping[Kind, Proof]]
     conclude: Callable[[Evidence], Iterable[Report]] | None = None  # reports that only the whole log tells
     setting: str = ""  # how to record a log that proves something
+    manual: str = ""
+    silent: str = ""
+    seen_in: str = ""
     version: Callable[[Evidence], str | None] = lambda evidence: None
     inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof
+
+    @property
+    def entries(self) -> tuple[Rule | Marker, ...]:
+        """All that it declares: its rules, then its markers."""
+        return self.rules + self.markers
 
 
 @cache

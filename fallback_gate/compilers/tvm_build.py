@@ -152,4 +152,13 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.COMPILE_ERROR: Proof(State.UNPROVEN, why)}
 
 
-READER = Reader(name=NAME, rules=RULES, markers=(), required=REQUIRED, prove=prove)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="no: the build ends in an error",
+    seen_in="0.7 to 0.27 (0.27 run)",
+)

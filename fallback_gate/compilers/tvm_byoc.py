@@ -263,4 +263,14 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.OP_FALLBACK: shown}
 
 
-READER = Reader(name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes",
+    seen_in="0.8 to 0.27 (0.27 run)",
+)

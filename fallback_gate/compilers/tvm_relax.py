@@ -264,4 +264,14 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in REQUIRED}
 
 
-READER = Reader(name=NAME, rules=RULES, markers=(), required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes: missing lowerings and missing records",
+    seen_in="0.27 (run)",
+)

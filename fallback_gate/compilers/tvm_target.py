@@ -110,5 +110,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 
 READER = Reader(
-    name=NAME, rules=(NO_ARCH, OPENCL, LIMITS, THRUST), markers=(), required=REQUIRED, prove=prove
+    name=NAME,
+    rules=(NO_ARCH, OPENCL, LIMITS, THRUST),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="no: said when it happens",
+    seen_in="0.8 to 0.27 (source)",
 )

@@ -33,7 +33,7 @@ def plain(name: str) -> str:
 
 
 def _has_overload(name: str, parts: list[str]) -> bool:
-    """Whether the last part is an overload: `torch.ops.aten.sort.stable`, `aten::sort.stable`, `aten.sort.stable`.
+    """Whether the last part is an overload: as in `torch.ops.aten.sort.stable`, `aten.sort.stable`.
 
     A path of modules or nodes has dots too (`model.layers.0.mlp.gate`), and its last part is its name.
     """

@@ -1,0 +1,189 @@
+"""The front door: `fallback-gate rules` and `fallback-gate explain`, the tool's knowledge laid open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from fallback_gate import policy as policies
+from fallback_gate.compilers import READERS, manual
+from fallback_gate.compilers.book import Book, read_log
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.errors import InputError
+from fallback_gate.model import Kind, ProcessKey, Report
+from fallback_gate.reports import safe
+from fallback_gate.scan.window import Scan
+from fallback_gate.sources import expand
+
+SHOWN = 20  # lines that `rules test` prints of one log
+
+
+@click.group(name="rules")
+def rules_command() -> None:
+    """List, show and try the messages that are known: the built-in ones and your own."""
+
+
+@rules_command.command(name="list")
+@click.option("-c", "--compiler", metavar="NAME", help="Only the messages of this compiler.")
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+def list_command(compiler: str | None, form: str) -> None:
+    """List all messages: id, kind, compiler, versions."""
+    if compiler is not None and compiler not in READERS:
+        raise click.UsageError(_unknown("compiler", compiler, READERS))
+    readers = [reader for reader in READERS.values() if compiler in (None, reader.name)]
+    found = manual.entries(readers)
+    if form == "json":
+        click.echo(json.dumps([_as_data(wordings) for wordings in found.values()], indent=2))
+        return
+    wide = max(len(one) for one in found)
+    for one, wordings in found.items():
+        first = wordings[0]
+        kind = first.kind.value if isinstance(first, Rule) else "(evidence)"
+        click.echo(f"{one:{wide}}  {kind:16}  {first.compiler:16}  {first.seen_in}")
+
+
+@rules_command.command(name="show")
+@click.argument("id")
+def show_command(id: str) -> None:
+    """Show how a message is recognised: its anchors, its pattern, its lines."""
+    wordings = _wordings(id)
+    for one in wordings:
+        said = _as_data([one])
+        for key, value in said.items():
+            if isinstance(value, list):
+                click.echo(f"{key}:")
+                for line in value:
+                    click.echo(f"  - {line}")
+            else:
+                click.echo(f"{key}: {value}")
+        click.echo()
+
+
+@rules_command.command(name="anchors")
+def anchors_command() -> None:
+    """Print every literal that the scan looks for, one a line."""
+    anchors = {
+        anchor for reader in READERS.values() for entry in reader.entries for anchor in entry.anchor
+    }
+    for literal in sorted({max(anchor.split("{n}"), key=len) for anchor in anchors}):
+        click.echo(literal)
+
+
+@rules_command.command(name="test")
+@click.argument("file", metavar="FILE")
+@click.argument("logs", nargs=-1, metavar="[LOG]...")
+def test_command(file: str, logs: tuple[str, ...]) -> None:
+    """Try your own messages on their own lines, and on logs.
+
+    FILE is a policy, or a file with `version` and `rules` alone.
+    """
+    policy = policies.load(file, datetime.now(timezone.utc).date())
+    if not policy.rules:
+        raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
+    for rule in policy.rules:
+        lines = len(rule.matches) + len(rule.ignores)
+        click.echo(f"{rule.id}: right on {'its 1 line' if lines == 1 else f'all its {lines} lines'}")
+    if logs:
+        _try(policy.rules, logs)
+
+
+def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
+    """Print what the rules find in logs."""
+    rules = tuple(rules)
+    sources, errors = expand(list(logs), Path.cwd())
+    if errors:
+        raise InputError("; ".join(str(error) for error in errors))
+    for source in sources:
+        reports: list[Report] = []
+
+        def tell(report: Report, process: ProcessKey, reports: list[Report] = reports) -> None:
+            reports.append(report)
+
+        with source.open() as stream:
+            scan = Scan(Book({}, rules).expressions, stream, count_lines=True)
+            said = read_log(source.path, scan, Book({}, rules), tell)
+        seen = {
+            marker: count
+            for compilers in said.processes.values()
+            for evidence in compilers.values()
+            for marker, count in evidence.counts.items()
+        }
+        click.echo(f"\n{source.path}: {len(reports)} reports, {sum(seen.values())} markers")
+        for report in islice(reports, SHOWN):
+            click.echo(f"  {report.position}: {report.id} {safe.inline(report.op)}")
+            click.echo(f"    {safe.shorten(safe.log_line(report.text), 160)}")
+        if len(reports) > SHOWN:
+            click.echo(f"  and {len(reports) - SHOWN} more")
+        for marker, count in seen.items():
+            click.echo(f"  {marker}: {count}")
+        if said.extent.problem:
+            click.echo(f"  not read to its end: {said.extent.problem}")
+
+
+@click.command(name="explain")
+@click.argument("id")
+def explain_command(id: str) -> None:
+    """Explain a message, a kind or a compiler: what it means, why it is slow, what to do.
+
+    ID is what reports print in brackets (`torch/graph-break`), a kind (`graph_break`) or a compiler
+    (`torch.compile`).
+    """
+    if id in READERS:
+        click.echo(manual.page(READERS[id]), nl=False)
+        return
+    if id in {kind.value for kind in Kind}:
+        kind = Kind(id)
+        click.echo(f"### {id}\n\n{manual.KIND_COST[kind]}\n")
+        for one, wordings in manual.entries(READERS.values()).items():
+            first = wordings[0]
+            if isinstance(first, Rule) and first.kind is kind:
+                click.echo(f"- {one}: {first.meaning}")
+        return
+    wordings = _wordings(id)
+    reader = READERS[wordings[0].compiler]
+    click.echo(manual.entry(wordings, reader), nl=False)
+    if reader.setting:
+        click.echo(f"How to record a log that shows it: {reader.setting}")
+    click.echo(f"All of this compiler: fallback-gate explain {reader.name}")
+
+
+def _wordings(id: str) -> list[manual.Entry]:
+    found = manual.entries(READERS.values())
+    if id not in found:
+        known = [*found, *READERS, *(kind.value for kind in Kind)]
+        raise click.UsageError(_unknown("message", id, known))
+    return found[id]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), 1)
+    hint = f"; the nearest is {near[0]}" if near else ""
+    return f"no {what} has the name {name!r}{hint}. `fallback-gate rules list` prints all."
+
+
+def _as_data(wordings: list[manual.Entry]) -> dict[str, str | list[str]]:
+    first = wordings[0]
+    said: dict[str, str | list[str]] = {"id": first.id, "compiler": first.compiler}
+    if isinstance(first, Rule):
+        said |= {
+            "kind": first.kind.value,
+            "scope": first.scope.value,
+            "meaning": first.meaning,
+            "help": first.help,
+        }
+    else:
+        said["shows"] = first.shows
+    said["seen_in"] = [one.seen_in for one in wordings]
+    said["anchor"] = [anchor for one in wordings for anchor in one.anchor]
+    said["pattern"] = [one.pattern for one in wordings]
+    said["matches"] = [line for one in wordings for line in one.matches]
+    said["ignores"] = [line for one in wordings for line in one.ignores]
+    return said

@@ -1,0 +1,10 @@
+"""Room 3: Apple's stack: Core ML's converter and partitioner, MLX, and the partitioner for MPS.
+
+PyTorch on the MPS device speaks like PyTorch on any other device: `torch_device` reads it.
+"""
+
+from __future__ import annotations
+
+from fallback_gate.compilers import coreml, mlx
+
+READERS = (coreml.READER, *mlx.READERS)

@@ -1,0 +1,65 @@
+"""Room 3: lines that smell of a fallback and that no rule knew.
+
+A compiler's wording drifts: on the day of a new version its message is no longer the one that a rule waits
+for. So a few phrases are looked for besides. A line that has one and gave neither report nor sighting is
+kept, once for each wording, as a note; the strict mode makes it unproven. Lines that belong to a record of
+PyTorch's artifacts and dumps are none: the words stand there in explanations, guards and sources.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fallback_gate.compilers.torch_log import parse
+from fallback_gate.scan.record import Record
+
+PHRASES = (
+    "fall back to",
+    "falls back to",
+    "fell back to",
+    "falling back",
+    "fallback to",
+    "supported on the",
+    "cpu instead",
+    "in eager mode",
+    "naive kernel",
+    "naive implementation",
+    "reference implementation",
+    "unoptimized",
+    "slow path",
+)
+EXPRESSIONS = tuple(f"(?i){re.escape(phrase)}".encode() for phrase in PHRASES)
+MOST = 50  # wordings that are kept of one log
+_SMELL = re.compile(
+    r"\bf(?:all(?:s|ing)?|ell)[ -]?back (?:to|on)\b|\bfalling back\b|\bfallback to\b"
+    r"|\b(?:not|un)(?: currently| yet)? ?supported on the\b|\bon (?:the )?cpu instead\b"
+    r"|\b(?:runs?|running|execut\w+) in eager mode\b"
+    r"|\busing (?:an? |the )?(?:naive|reference|slow|unoptimized) (?:kernel|implementation|path)",
+    re.IGNORECASE,
+)
+_VARYING = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|`[^`]*`", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class NearMiss:
+    """One wording: its first line, where it stands, and how many lines have it."""
+
+    text: str
+    position: int
+    count: int = 1
+
+
+def wording(record: Record) -> str | None:
+    """What makes two lines one wording: the line without numbers and quoted names. None: no near miss."""
+    log = parse(record.text)
+    if log and (log.artifact or log.level == "V" or log.message.startswith((" ", "{"))):
+        return None
+    text = log.message if log else record.text
+    if (
+        not _SMELL.search(text)
+        or text.startswith("\t")
+        or text.lstrip().startswith(("#", "//", "raise ", "File "))
+    ):
+        return None
+    return _VARYING.sub("_", text)[:200].strip()

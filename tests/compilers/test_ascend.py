@@ -1,0 +1,309 @@
+"""Room 3: the messages of Huawei's Ascend stack, and what its logs prove; wording from its own sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fallback_gate.compilers import READERS, ascend, ascend_names
+from fallback_gate.model import Kind, Location, State
+
+Read = Callable[..., Any]
+STAMP = "2026-01-01-00:00:00.000.000"
+START = "ATC start working now, please wait for a moment."
+SUCCESS = "ATC run success, welcome to the next use."
+
+
+def ge(said: str, level: str = "DEBUG", pid: int = 11) -> str:
+    """A plog line of the graph engine."""
+    return f"[{level}] GE({pid},atc):{STAMP} [dnnengine_manager.cc:226]21 GetDNNEngineName: {said}"
+
+
+def placed(node: str, engine: str = "AIcoreEngine", lib: str = "AIcoreEngine", pid: int = 11) -> str:
+    """The engine of a node, as the graph engine of 2025 words it."""
+    return ge(f"DNNEngineManager:Set kernel_lib {lib}, atomic engine {engine}, to node {node}", pid=pid)
+
+
+def refused(node: str, kind: str, kernel: str = "AIcoreEngine") -> str:
+    """An engine's refusal."""
+    said = "DNNEngineManager:Check support failed, kernel_name is"
+    return ge(f"{said} {kernel}, op type is {kind}, op name is {node}", level="INFO")
+
+
+def states(said: Any, compiler: str) -> dict[str, State]:
+    """What the log proves about a compiler, in its one process."""
+    (by,) = (mine[compiler] for mine in said.evidence.processes.values() if compiler in mine)
+    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by).items()}
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "also"),
+    [
+        (placed("mod_1", "DNN_VM_AICPU_ASCEND", "aicpu_ascend_kernel"), ("device_fallback", "mod_1", "operator"), set()),
+        (placed("Mod7", "DNN_VM_AICPU", "aicpu_tf_kernel"), ("device_fallback", "Mod7", "operator"), {"Mod"}),
+        (
+            "W11001: [PID: 23383] 2025-08-27-20:57:16.972.690 Op [/model.23/Mod] does not hit the high-priority operator information library, which might result in compromised performance.",
+            ("device_fallback", "/model.23/Mod", "operator"),
+            set(),
+        ),
+        (
+            "EZ3003: No supported Ops kernel and engine are found for [gate_mix_1], optype [GateMix].",
+            ("op_fallback", "GateMix", "operator"),
+            {"gate_mix_1"},
+        ),
+        (
+            "EZ3002: 2024-11-05-22:31:29.035.909 Optype [TransData] of Ops kernel [AIcoreEngine] is unsupported. Reason: dtype.",
+            ("op_fallback", "TransData", "operator"),
+            set(),
+        ),
+        (
+            "E40021: [PID: 10534] 2025-07-23-10:49:25.578.073 Failed to compile Op [IsFinite2]. (oppath: [Compile /opt/is_finite.py failed",
+            ("compile_error", "IsFinite2", "operator"),
+            {"IsFinite"},
+        ),
+        (
+            "RuntimeError: The operator 'aten::gate_mix.out' would execute its main computation on CPU through explicit CPU kernel because no kernel, but CPU fallback is disabled by TORCH_NPU_FALLBACK_CPU_DISABLE=1.",
+            ("device_fallback", "aten::gate_mix", "operator"),
+            {"aten::gate_mix.out"},
+        ),
+        ("AKG runtime_error: code 7 for akg_fused_x_0, fallback to FX.", ("compile_error", "akg_fused_x_0", "operator"), set()),
+        ("RuntimeError: torch.ops.aten._fft_c2r.out ge_converter is not supported!", ("compile_error", "aten::_fft_c2r", "operator"), set()),
+        (
+            "Cross-stream operation detected in pattern match. Match nodes: add_1, rms_norm_2. Stream distribution: {}. Fusion is not supported for cross-stream operations.",
+            ("slower_kernel", "add_1", "operator"),
+            {"rms_norm_2"},
+        ),
+        (
+            "[INFO] DEVICE(11,7f00,python):2026-01-01 [a.cc:1] SetKernelInfo] Try to use backoff CPU kernel, node:Default/gate/Sort-op12",
+            ("device_fallback", "Sort", "operator"),
+            {"Default/gate/Sort-op12"},
+        ),
+        (
+            "DEBUG 01-01 00:00:00 [modelslim_config.py:773] No quant method matched for model.layers.0.mlp.gate, falling back to base",
+            ("slower_kernel", "model.layers.0.mlp.gate", "operator"),
+            set(),
+        ),
+        ("Current batch size 96 is larger than 64, using eager mode.", ("cudagraph_skip", "*", "program"), set()),
+    ],
+)  # fmt: skip
+def test_one_line(line: str, told: tuple[str, str, str], also: set[str], read: Read) -> None:
+    said = read(line)
+    assert said.told == [told]
+    assert also <= set(said.reports[0].names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ATC run failed, Please check the detail log, Try 'atc --help' for more information",
+        "Skip cache decode_step as following errors: ['unserializable']",
+        "Skipped fx_pass _reinplace_inplaceable_ops_pass for unsupported fx graph 140211.",
+        "Python Graph is deprecated, config field llm.engine.graph will be removed on 2027/3/31.Automatically falling back to C++ graph.",
+        "INFO 01-01 00:00:00 [platform.py:60] Breakable cudagraph is force disabled on Ascend because DeepSeek V4 PIECEWISE cudagraph is not supported yet.",
+        "[rank0]:[W OpCommand.cpp:88] Warning: Cannot create tensor with interal format while allow_internel_format=False, tensor will be created with base format.",
+        "[ERROR] 2026-01-01-00:00:00 (PID:11, Device:0, RankID:-1) ERR01007 OPS feature not supported",
+        "    aten.cumsum.default: 2, reason: input dtype torch.int64 not supported",
+        refused("gate_mix_1", "GateMix", "aicpu_tf_kernel"),
+        placed("conv_1"),
+    ],
+)
+def test_a_line_that_is_no_fallback(line: str, read: Read) -> None:
+    assert read(line).reports == []
+
+
+@pytest.mark.parametrize(
+    ("line", "pid"),
+    [
+        (placed("a"), 11),
+        ("[PID: 321725] 2025-12-20-22:25:54.410.921 Unsupported_Operator(EZ3002): Optype", 321725),
+        (
+            "[ERROR] 2025-12-20-22:25:54 (PID:58133, Device:0, RankID:-1) ERR00100 PTA call acl api failed.",
+            58133,
+        ),
+        ("W11001: Op [Slice_29] does not hit", None),
+        ("a call f(4711, x): done", None),
+    ],
+)
+def test_the_process_that_a_line_names(line: str, pid: int | None) -> None:
+    class Cut:
+        text = line
+
+    assert ascend_names.process_id(Cut()) == pid  # type: ignore[arg-type]
+
+
+def test_a_placement_on_a_cpu_is_told_with_the_type_and_who_refused(read: Read) -> None:
+    said = read(refused("gate_mix_1", "GateMix"), placed("gate_mix_1", "DNN_VM_AICPU", "aicpu_tf_kernel"))
+    (report,) = said.reports
+    assert (report.op, report.names, report.position) == ("gate_mix_1", ("gate_mix_1", "GateMix"), 2)
+    assert report.reason == "placed on DNN_VM_AICPU (aicpu_tf_kernel) after AIcoreEngine refused it"
+    assert report.pid == 11
+    assert not report.hint
+
+
+def test_a_refusal_after_which_another_core_takes_the_operator_is_none(read: Read) -> None:
+    assert read(refused("mix_1", "Mix"), placed("mix_1", "VectorEngine", "VectorEngine")).reports == []
+
+
+def test_a_refusal_alone_is_a_hint(read: Read) -> None:
+    (report,) = read(refused("mix_1", "Mix"), refused("add_1", "Add", "aicpu_tf_kernel")).reports
+    assert (report.op, report.names, report.hint) == ("mix_1", ("mix_1", "Mix"), True)
+
+
+def test_messages_of_atc_on_one_line_are_told_apart(read: Read) -> None:
+    rest = "does not hit the high-priority operator information library, which might result in compromised performance."
+    said = read(f"W11001: [PID: 7] {STAMP} Op [/a/Mod] {rest} W11001: [PID: 7] {STAMP} Op [/a/Div] {rest}")
+    assert [report.op for report in said.reports] == ["/a/Mod", "/a/Div"]
+    assert {report.pid for report in said.reports} == {7}
+
+
+CLEAN = (START, placed("conv_1"), placed("matmul_1"), SUCCESS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (CLEAN, State.PROVEN),
+        ((START, SUCCESS), State.UNOBSERVABLE),
+        (CLEAN[:-1], State.UNPROVEN),
+        ((*CLEAN[:-1], "ATC run failed, Please check the detail log"), State.UNPROVEN),
+        ((START, placed("conv_1"), SUCCESS, placed("matmul_1")), State.UNPROVEN),
+        ((*CLEAN, START, SUCCESS), State.UNPROVEN),
+        ((*CLEAN, START), State.UNPROVEN),
+        ((START, refused("mix_1", "Mix"), SUCCESS), State.UNOBSERVABLE),
+    ],
+)
+def test_what_a_log_of_atc_proves(lines: tuple[str, ...], state: State, read: Read) -> None:
+    said = read(*lines)
+    merged = [by["cann"] for by in said.evidence.processes.values()]
+    for other in merged[1:]:
+        merged[0].merge(other)
+    assert READERS["cann"].prove(merged[0])[Kind.DEVICE_FALLBACK].state is state
+
+
+def test_the_summary_of_fallbacks_counts_under_its_header_only(read: Read) -> None:
+    row = "    aten.cumsum.default: 2, reason: input dtype torch.int64 not supported"
+    said = read(
+        "Supported op nums: 3/5",
+        "Unsupported ops:",
+        "    Cast: 2",
+        "Fallback aten ops:",
+        row,
+        "    aten.sort.stable: 1, reason: not in lowering whitelist",
+        "done",
+        row,
+    )
+    assert [(report.op, report.position) for report in said.reports] == [
+        ("aten::cumsum", 5),
+        ("aten::sort", 6),
+    ]
+    assert said.reports[1].reason == "not in lowering whitelist"
+
+
+def test_the_list_at_exit_tells_rank_and_reason(read: Read) -> None:
+    log = "[2026-01-01 00:00:00] [RANK3] [INFO] "
+    said = read(
+        log + "Lowered 1x aten.add.Tensor(Tensor(torch.float32)) -> Tensor(torch.float32)",
+        log + "Fallback 2x aten.cumsum.default(Tensor(torch.int64), 1) -> Tensor(torch.int64)  # reason: dtype, has_lowering=True, has_decompose=False",
+    )  # fmt: skip
+    (report,) = said.reports
+    assert (report.op, report.reason, report.rank) == ("aten::cumsum", "dtype", 3)
+    assert said.markers == {"torchair-inductor/lowered"}
+    assert states(said, "torchair.inductor") == {"op_fallback": State.UNPROVEN}
+
+
+HEADER = "[INFO] PIPELINE(11,7f00,python):2026-01-01-00:00:00.000.000 [a.cc:1] CheckInterpretNodeLineInfos] Found unsupported syntax in graph mode, those codes would be fallen back to Python interpreter:"
+NEXT = "[INFO] PIPELINE(11,7f00,python):2026-01-01-00:00:00.000.000 [a.cc:1] Run] Status record: end validate action."
+
+
+def test_interpreted_code_of_both_phases(read: Read) -> None:
+    rule = "----------------------------------------"
+    said = read(
+        HEADER,
+        rule,
+        " After Parser Phase (total: 1)",
+        rule,
+        "# No. 1:",
+        "In file /app/net.py:31, 8~24",
+        "        a = np.array([1, 2, 3])",
+        "            ^~~~~~~~~~~~~~~~~~~",
+        "",
+        rule,
+        " After Optimizer Phase (total: 1)",
+        rule,
+        "# No. 1:",
+        "Script: x.asnumpy()",
+        "",
+        "In file /app/net.py:40, 8~24",
+        "        b = x.asnumpy()",
+        rule,
+        NEXT,
+    )
+    one, two = said.reports
+    assert (one.op, one.location, one.position) == ("np.array", Location("/app/net.py", 31), 5)
+    assert (two.op, two.location, two.position) == ("x.asnumpy", Location("/app/net.py", 40), 13)
+    assert {report.kind for report in said.reports} == {Kind.GRAPH_BREAK}
+    assert {report.pid for report in said.reports} == {11}
+
+
+def test_interpreted_code_of_the_first_versions(read: Read) -> None:
+    said = read(
+        HEADER.replace("graph", "Graph", 1),
+        "\t#1: In file /app/net.py(31)",
+        "            a = np.array([1, 2, 3])",
+        "\t#2: In file /app/net.py(32)",
+        "            return a",
+        "",
+        "# 3: In file /app/other.py(1)",
+        NEXT,
+    )
+    assert [(report.op, report.location.line) for report in said.reports][:2] == [("np.array", 31), ("*", 32)]
+    assert [report.scope.value for report in said.reports][:2] == ["site", "site"]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=60), max_size=12))
+def test_whatever_follows_the_header_it_is_told(lines: list[str]) -> None:
+    from tests.compilers.conftest import _read
+
+    reports = [
+        report for report in _read(HEADER, *lines).reports if report.id == "mindspore/interpreted-code"
+    ]
+    assert reports
+    assert all(1 <= report.position <= len(lines) + 1 for report in reports)
+
+
+@pytest.mark.parametrize(
+    ("lines", "compiler", "state"),
+    [
+        ((NEXT,), "mindspore", State.UNPROVEN),
+        ((HEADER,), "mindspore", State.UNOBSERVABLE),
+        (("INFO 01-01 00:00:00 [acl_graph.py:252] Replaying aclgraph",), "vllm-ascend", State.UNPROVEN),
+        (("k_0 = async_compile.mlir_auto_fallback('k_0', '''",), "torch_npu.inductor", State.UNOBSERVABLE),
+        (
+            ("Success to capture fx_graph graph_1 for graph key{8_128}. Start to run AclGraph{id: 7} with the updated node num {2}.",),
+            "torchair",
+            State.UNPROVEN,
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_without_an_end_is_not_proven(
+    lines: tuple[str, ...], compiler: str, state: State, read: Read
+) -> None:
+    assert state in states(read(*lines), compiler).values()
+    assert State.PROVEN not in states(read(*lines), compiler).values()
+
+
+def test_upstream_gemm_messages_are_not_of_the_npu(read: Read) -> None:
+    said = "No choices for GEMM, using ATen backend as fallback"
+    upstream = f"W1130 00:29:06.251000 4674 torch/_inductor/kernel/mm.py:802] [0/0] {said}"
+    here = f"W1130 00:29:06.251000 4674 torch_npu/_inductor/kernel/mm.py:802] [0/0] {said}"
+    assert [r.compiler for r in read(here).reports] == ["torch_npu.inductor"]
+    assert "torch_npu.inductor" not in {r.compiler for r in read(upstream).reports}
+
+
+def test_each_reader_of_the_stack_is_known() -> None:
+    assert {reader.name for reader in ascend.READERS} <= READERS.keys()
+    assert len({reader.name for reader in ascend.READERS}) == len(ascend.READERS)

@@ -1,0 +1,69 @@
+"""Lines that smell of a fallback and that no rule knows: notes, and unproven under the strict mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fallback_gate import check
+from fallback_gate.model import Outcome
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+CLEAN = Path(__file__).parents[1] / "data" / "clean.2.9.1.log"
+NEAR = (
+    "mylib: gate_attn is not supported on the NPU accelerator",
+    "[WARN] layer 3 fell back to the host",
+    "Falling back: no kernel for this shape",
+    "kernel: using a naive implementation for group norm",
+    "op runs on the CPU instead",
+    "this step executes in eager mode",
+)
+FAR = (
+    "it falls backwards",
+    "supported on the fast path",
+    "the slow path was removed in 2.1",
+    "eager mode is off",
+    "# falling back to the old name is fine",
+)
+
+
+def judged(tmp_path: Path, lines: tuple[str, ...], *, strict: bool) -> tuple[Outcome | None, list[str]]:
+    log = tmp_path / "compile.log"
+    log.write_bytes(CLEAN.read_bytes() + "".join(f"{line}\n" for line in lines).encode())
+    verdict = check([log], "builtin:strict", strict=strict)
+    told = verdict.reasons if strict else verdict.notes
+    return verdict.outcome, [one for one in told if "smell" in one]
+
+
+@pytest.mark.parametrize("line", NEAR)
+def test_a_near_miss_is_noted(tmp_path: Path, line: str) -> None:
+    outcome, told = judged(tmp_path, (line,), strict=False)
+    assert outcome is Outcome.PASS
+    assert len(told) == 1
+    assert line in told[0]
+    assert f"compile.log:{len(CLEAN.read_text().splitlines()) + 1}" in told[0]
+
+
+@pytest.mark.parametrize("line", NEAR)
+def test_strict_makes_it_unproven(tmp_path: Path, line: str) -> None:
+    outcome, told = judged(tmp_path, (line,), strict=True)
+    assert outcome is Outcome.UNPROVEN
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("line", FAR)
+def test_what_does_not_smell(tmp_path: Path, line: str) -> None:
+    assert judged(tmp_path, (line,), strict=True) == (Outcome.PASS, [])
+
+
+def test_one_note_a_wording(tmp_path: Path) -> None:
+    lines = tuple(f"mylib: op 'x{n}' at 0x{n:x} falls back to cpu" for n in range(7))
+    _, told = judged(tmp_path, (*lines, "mylib: kernel falls back to cpu"), strict=False)
+    assert [one.split(" of ")[0] for one in told] == ["7 lines smell", "1 line smells"]
+
+
+def test_a_known_fallback_is_no_near_miss() -> None:
+    for log in sorted((SAMPLES / "torch").glob("*.log")):
+        verdict = check([log], "builtin:strict")
+        assert [note for note in verdict.notes if "smell" in note] == [], log.name
