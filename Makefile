@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench clean
+.PHONY: help demo test lint types unit docs bench clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ types: $(VENV)/.developed ## Type check
 
 unit: $(VENV)/.developed ## The core tests
 	$(BIN)/python -m pytest
+
+docs: $(VENV)/.developed ## Write docs/readers from the readers
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py

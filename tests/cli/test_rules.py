@@ -1,0 +1,146 @@
+"""The knowledge laid open: `rules list|show|test|anchors` and `explain`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fallback_gate.cli.main import cli
+from fallback_gate.compilers import READERS
+from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.model import Kind
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "your-compiler.md"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def taught(tmp_path: Path, old: str = "", new: str = "") -> Path:
+    """The rules file that the docs page shows."""
+    text = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+    assert old in text
+    file = tmp_path / "compiler-rules.yaml"
+    file.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    return file
+
+
+def test_list_has_each_id_once() -> None:
+    ids = [line.split()[0] for line in run("rules", "list").splitlines()]
+    declared = {entry.id for reader in READERS.values() for entry in reader.entries}
+    assert len(ids) == len(set(ids))
+    assert set(ids) == declared
+
+
+def test_list_of_one_compiler() -> None:
+    assert run("rules", "list", "--compiler", "generic").split()[:3] == [
+        "generic/fallback-to-eager", "op_fallback", "generic",
+    ]  # fmt: skip
+
+
+def test_list_for_machines() -> None:
+    listed = {one["id"]: one for one in json.loads(run("rules", "list", "--format", "json"))}
+    said = listed["generic/fallback-to-eager"]
+    assert (said["kind"], said["scope"]) == ("op_fallback", "operator")
+    assert said["anchor"] == ["fallback to eager: op="]
+
+
+def test_show_has_anchor_pattern_and_lines() -> None:
+    shown = run("rules", "show", "generic/fallback-to-eager")
+    assert "  - fallback to eager: op=" in shown
+    assert "(?P<op>" in shown
+    assert "  - no fallback to eager" in shown
+
+
+def test_anchors_are_literals_one_a_line() -> None:
+    anchors = run("rules", "anchors").splitlines()
+    assert len(anchors) == len(set(anchors)) > 90
+    assert "fallback to eager: op=" in anchors
+    for reader in READERS.values():
+        for entry in reader.entries:
+            for line in entry.matches:
+                assert any(anchor in line for anchor in anchors), line
+
+
+@pytest.mark.parametrize(
+    ("id", "words"),
+    [
+        ("torch/graph-break", ["eager interpreter", "torch.compile", "graph_break"]),
+        ("graph_break", ["torch/graph-break"]),
+        ("torch.compile", ["# torch.compile", "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"]),
+    ],
+)
+def test_explain(id: str, words: list[str]) -> None:
+    explained = run("explain", id)
+    for word in words:
+        assert word in explained
+
+
+def test_explain_a_marker() -> None:
+    marker = READERS["torch.compile"].markers[0]
+    assert marker.shows in run("explain", marker.id)
+
+
+def test_each_kind_has_its_cost() -> None:
+    for kind in Kind:
+        assert len(run("explain", kind.value)) > 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (("explain", "torch/graph-brake"), "torch/graph-break"),
+        (("rules", "show", "generic/fallback-eager"), "generic/fallback-to-eager"),
+        (("rules", "list", "--compiler", "torch.compil"), "torch.compile"),
+    ],
+)
+def test_an_unknown_name_says_the_nearest(arguments: tuple[str, ...], nearest: str) -> None:
+    result = CliRunner().invoke(cli, list(arguments))
+    assert result.exit_code == 2
+    assert nearest in result.output
+
+
+def test_the_page_teaches_a_compiler(tmp_path: Path) -> None:
+    said = run("rules", "test", str(taught(tmp_path)))
+    assert said in PAGE.read_text(encoding="utf-8")
+
+
+def test_rules_are_tried_on_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("start\n[rank0]: housec: gate_attn lowered to a loop\nhousec: finished, report level 2\n")
+    said = run("rules", "test", str(taught(tmp_path)), str(log))
+    assert "build.log: 1 reports, 1 markers" in said
+    assert "  2: house/loop gate_attn" in said
+
+
+def test_taught_rules_judge(tmp_path: Path) -> None:
+    rules = str(taught(tmp_path))
+    end = "housec: finished, report level 2\n"
+    for text, code in (("", 3), (end, 0), ("housec: gate_attn lowered to a loop\n" + end, 1)):
+        log = tmp_path / "build.log"
+        log.write_text("housec: start\n" + text)
+        result = CliRunner().invoke(
+            cli, ["check", str(log), "--rules", rules, "--policy", "builtin:strict"], standalone_mode=False
+        )
+        assert result.return_value == code, result.output
+
+
+def test_a_rule_that_is_wrong_about_its_own_line(tmp_path: Path) -> None:
+    file = taught(tmp_path, "housec: grouped_gemm lowered to a loop", "housec: grouped_gemm in a loop")
+    with pytest.raises(PolicyError, match=re.escape("compiler-rules.yaml:")):
+        CliRunner().invoke(cli, ["rules", "test", str(file)], catch_exceptions=False, standalone_mode=False)
+
+
+def test_a_file_without_rules(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("version: 1\n")
+    with pytest.raises(InputError, match="no `rules`"):
+        CliRunner().invoke(cli, ["rules", "test", str(file)], catch_exceptions=False, standalone_mode=False)
