@@ -29,7 +29,6 @@ from fallback_gate.model import (
     Finding,
     LogReport,
     Outcome,
-    ProcessKey,
     ProcessVerdict,
     Verdict,
 )
@@ -207,7 +206,7 @@ def _judged(
         if process not in joined
     ]
     order = {log: at for at, log in enumerate(run.logs)}
-    verdicts.sort(key=lambda v: (order[v.log], -1 if v.rank is None else v.rank, v.pid or -1))
+    verdicts.sort(key=lambda v: (order[v.log], -1 if v.rank is None else v.rank, v.pid or -1, v.host or ""))
     wanted: dict[str, set[int]] = {}
     for verdict in verdicts:
         for compiler in verdict.compilers:
@@ -222,9 +221,7 @@ def _log_report(
 ) -> LogReport:
     source, said = run.sources[log], run.logs[log]
     here = found.in_log(log)
-    mine = [
-        process.outcome for process in processes if ProcessKey(process.log, process.rank, process.pid) in here
-    ]
+    mine = [process.outcome for process in processes if process.key in here]
     recognised = any(said.processes.values())
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:

@@ -91,11 +91,12 @@ class Location(NamedTuple):
 
 
 class ProcessKey(NamedTuple):
-    """Who printed a record: the rank and the process id where the log tells them, else the log alone."""
+    """Who printed a record: rank, process id and host (machine, pod or container) where the log tells them."""
 
     log: str
     rank: int | None = None
     pid: int | None = None
+    host: str | None = None
 
 
 class Report(NamedTuple):
@@ -193,6 +194,12 @@ class ProcessVerdict:
     outcome: Outcome
     compilers: tuple[CompilerProof, ...]
     why: str | None = None  # for a process in which no compiler was seen
+    host: str | None = None
+
+    @property
+    def key(self) -> ProcessKey:
+        """Whose verdict it is."""
+        return ProcessKey(self.log, self.rank, self.pid, self.host)
 
 
 @dataclass(frozen=True, slots=True)

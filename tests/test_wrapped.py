@@ -10,16 +10,15 @@ import gzip
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pytest
 
 from fallback_gate import Verdict, check
-from fallback_gate.scan import anchors
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 TODAY = date(2026, 11, 30)
@@ -248,20 +247,6 @@ def told(verdict: Verdict, *, lines: bool) -> list[Any]:
     return [verdict.outcome, verdict.exit_code, *events]
 
 
-def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All checks share a compiled database, which otherwise takes most of a small log's time."""
-    compile_ = anchors.database
-    kept: dict[Any, Any] = {}
-
-    def database(expressions: Iterable[bytes], *, once: bool = False) -> Callable[..., None]:
-        key = (tuple(expressions), once)
-        if key not in kept:
-            kept[key] = compile_(key[0], once=once)
-        return cast(Callable[..., None], kept[key])
-
-    monkeypatch.setattr(anchors, "database", database)
-
-
 @cache
 def bare(path: Path, *, lines: bool) -> list[Any]:
     """What the log says as it is."""
@@ -301,13 +286,6 @@ def unbroken(lines: Lines) -> bool:
 
 SMALLEST = sorted(LOGS, key=lambda path: len(content(path)))
 SMALL = [path for path in SMALLEST if b"torch" in content(path)][3:6] + SMALLEST[:1]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        compiled_once(monkeypatch)
-        yield
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)

@@ -115,14 +115,14 @@ def read_log(
                     for report in read_rule(rule, record, budget):
                         known = True
                         rank = report.rank if report.rank is not None else record.rank
-                        process = ProcessKey(name, rank, report.pid)
+                        process = ProcessKey(name, rank, report.pid, record.envelope.host)
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
                         known = True
                         rank = sighting.rank if sighting.rank is not None else record.rank
-                        process = ProcessKey(name, rank, sighting.pid)
+                        process = ProcessKey(name, rank, sighting.pid, record.envelope.host)
                         said.of(process, rule.compiler).add(sighting)
             if not known and book.smells(hit):
                 said.smelt(record)

@@ -157,7 +157,8 @@ def proofs(sheet: Sheet, processes: Iterable[ProcessVerdict]) -> Iterator[str]:
     for process in processes:
         rank = f", rank {process.rank}" if process.rank is not None else ""
         pid = f", process {process.pid}" if process.pid is not None else ""
-        yield from sheet.paragraph(f"{safe.inline(process.log)}{rank}{pid}: {process.outcome.value}")
+        host = f" on {safe.inline(process.host)}" if process.host is not None else ""
+        yield from sheet.paragraph(f"{safe.inline(process.log)}{rank}{pid}{host}: {process.outcome.value}")
         yield from sheet.row("why", words.sentence(process.why or "") or None, indent=4)
         for compiler in process.compilers:
             for kind, proof in compiler.proof.items():

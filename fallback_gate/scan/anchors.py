@@ -1,7 +1,8 @@
 """Room 2: the literals that all rules wait for, in one hyperscan database.
 
-hyperscan reports where a match ends, and reports every match of every expression in one pass. Scratch
-space belongs to one scan at a time: a database is built for each scan, which takes milliseconds.
+hyperscan reports where a match ends, and reports every match of every expression in one pass. Building a
+database takes tens of milliseconds, so it is kept for the next log; its scratch space serves one scan at a
+time, so each thread has its own.
 
 Below some fifty literals hyperscan picks an engine that looks at the last letters of few literals at once,
 and is three times slower where these end in common letters, as words do. So a small set is filled up with
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
+from threading import get_ident
 
 import hyperscan
 
@@ -33,9 +35,12 @@ def database(expressions: Iterable[bytes], *, once: bool = False) -> Callable[..
     The handler gets the index of the expression, and the end of the match in the buffer. With `once`,
     each expression is reported once per scan.
     """
-    listed = list(expressions)
-    expected = len(listed)
-    listed += _FILLER[: max(0, FEWEST - expected)]
+    return _built(tuple(expressions), once, get_ident())
+
+
+@lru_cache(maxsize=8)
+def _built(expressions: tuple[bytes, ...], once: bool, _thread: int) -> Callable[..., None]:
+    listed = [*expressions, *_FILLER[: max(0, FEWEST - len(expressions))]]
     single = hyperscan.HS_FLAG_SINGLEMATCH
     flags = [single if once or one in ANY_RANK else 0 for one in listed]
     compiled = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)

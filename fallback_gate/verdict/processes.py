@@ -65,12 +65,13 @@ def _within(said: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKe
     """Which processes of one log are the same.
 
     Lines without a rank (before the process group is there, and after it is gone) belong to the rank with
-    their process id; lines without a process id to the one process of their rank.
+    their process id; lines without a process id to the one process of their rank. All on
+    one host: in containers everyone is process 1.
     """
     found: dict[ProcessKey, ProcessKey] = {}
     for key in said:
         if key.rank is None and key.pid is not None:
-            homes = [p for p in said if p.pid == key.pid and p.rank is not None]
+            homes = [p for p in said if p[2:] == key[2:] and p.rank is not None]
             if len(homes) == 1:
                 found[key] = homes[0]
     for key in said:
@@ -82,7 +83,7 @@ def _within(said: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKe
 
 
 def _fits(unnamed: ProcessKey, named: ProcessKey, found: Mapping[ProcessKey, ProcessKey]) -> bool:
-    return unnamed.rank in (named.rank, found.get(named, named).rank)
+    return unnamed.host == named.host and unnamed.rank in (named.rank, found.get(named, named).rank)
 
 
 def _without_bystanders(

@@ -85,7 +85,7 @@ def process_verdict(
         outcome = Outcome.UNPROVEN
     else:
         outcome = Outcome.PASS
-    return ProcessVerdict(process.log, process.rank, process.pid, outcome, compilers, why)
+    return ProcessVerdict(process.log, process.rank, process.pid, outcome, compilers, why, process.host)
 
 
 def _from_another(compiler: CompilerProof, log: str) -> CompilerProof:
