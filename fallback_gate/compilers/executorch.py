@@ -189,7 +189,7 @@ MARKERS = (
     ),
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})
-SETTING = "print the table of get_delegation_info(lowered.exported_program().graph_module)"
+SETTING = "the table of get_delegation_info(lowered.exported_program().graph_module) printed"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

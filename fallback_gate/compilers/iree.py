@@ -60,8 +60,8 @@ PLAIN_PIPELINE = Rule(
     id="iree/plain-pipeline",
     compiler=NAME,
     anchor=("translation_info<pipeline = ",),
-    pattern=r"^\s*func\.func @(?P<dispatch>[\w$.-]{1,300})\(.*?translation_info<pipeline = (?:#iree_\w{1,20}\.pipeline<)?"
-    r"(?P<pipeline>(?:CPU|LLVMGPU|SPIRV)?(?:Default|Distribute|BaseDistribute|BaseLowering))[>, ]",
+    pattern=r"^\s*func\.func @(?P<dispatch>[\w$.-]{1,300})\(.*?translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?"
+    r"(?P<pipeline>(?:CPU|LLVMGPU|SPIRV|VMVX)?(?:Default|Distribute|BaseDistribute|BaseLowering))[>, ]",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="The dispatch is lowered by the plain pipeline: loops over threads or elements, without tiles for vectors or caches.",
@@ -71,6 +71,10 @@ PLAIN_PIPELINE = Rule(
         _DUMPED.format("moe_topk_dispatch_2_topk_32x8xf32", "#iree_cpu.pipeline<Default>"),
         _DUMPED.format(
             "moe_topk_dispatch_2_topk_32x8xf32", "#iree_gpu.pipeline<Distribute> workgroup_size = [64, 1, 1]"
+        ),
+        _DUMPED.format(
+            "moe_topk_dispatch_2_topk_32x8xf32",
+            "#iree_gpu.spirv_pipeline<BaseDistribute> workgroup_size = [64, 1, 1]",
         ),
         _DUMPED.format("f_dispatch_0", "CPUDefault"),
     ),
@@ -218,13 +222,25 @@ def _spelled(what: str) -> tuple[str, ...]:
     return (what.replace("torch.", "torch::", 1) if what.count(".") > 1 else what, what)
 
 
+_PIPELINE = Pattern(
+    r"translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?(?:CPU|LLVMGPU|SPIRV|VMVX)?(?P<name>\w{1,80})"
+)
+_KNOWN = {
+    "Default", "Distribute", "BaseDistribute", "BaseLowering", "DoubleTilingExpert", "ConvTileAndDecomposeExpert",
+    "Mmt4dTilingExpert", "DataTiling", "BufferOpsTileAndVectorize", "LinalgExtTileAndVectorize", "TileAndFuse",
+    "VectorDistribute", "Vectorize", "BaseVectorize", "MatmulPromoteVectorize", "CooperativeMatrixVectorize",
+    "SubgroupReduce", "WarpReduction", "WinogradVectorize",
+}  # fmt: skip
+
+
 def dumped(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether an executable of the dump ends, and whether it has a pipeline."""
-    configured = False
+    """Whether an executable of the dump ends, and whether it has pipelines, all of which are known."""
+    state = "none"
     for line in record.following(LONGEST):
-        configured = configured or "translation_info<pipeline = " in line.text
+        if pipeline := _PIPELINE.search(line.text):
+            state = "whole" if pipeline["name"] in _KNOWN and state != "unknown" else "unknown"
         if line.text.startswith("}"):
-            yield Sighting(marker.id, record.position, (match["name"], "whole" if configured else "none"))
+            yield Sighting(marker.id, record.position, (match["name"], state))
             return
         if line.text.startswith("hal.executable "):
             break
@@ -246,7 +262,7 @@ MARKERS = (
 )
 RULES = (PLAIN_PIPELINE, VMVX, SCALAR, NO_UKERNEL, GENERIC_CPU, NOT_LEGALIZED)
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG, Kind.REFERENCE_KERNEL})
-SETTING = "iree-compile --iree-hal-dump-executable-configurations-to=-"
+SETTING = "--iree-hal-dump-executable-configurations-to=-"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
@@ -260,7 +276,8 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         why = "each executable is dumped to its end, with its pipeline"
         proof = Proof(State.PROVEN, why, evidence.first("iree/executable-dumped"))
     elif states:
-        why = "the dump of an executable is cut" if "cut" in states else "an executable has no pipeline"
+        why = "an executable has no pipeline, or one that is not known here"
+        why = "the dump of an executable is cut" if "cut" in states else why
         proof = Proof(State.UNPROVEN, why, None, SETTING)
     else:
         proof = Proof(State.UNOBSERVABLE, "this level shows no pipelines", None, SETTING)

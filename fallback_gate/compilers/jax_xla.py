@@ -34,14 +34,17 @@ from fallback_gate.scan.record import Record
 NAME = "jax"
 
 _OP_NAME = Pattern(r"op_name=\"(?P<path>[^\"]{1,1000})\"")
+_OP_TYPE = Pattern(r"op_type=\"(?P<name>\w{1,60})\"")
 _SOURCE = Pattern(r"source_file=\"(?P<file>[^\"]{1,500})\" source_line=(?P<line>\d{1,9})")
 _JIT = Pattern(r"^(?:p?jit|jvp|transpose|vmap)\((?P<name>[^()]{1,200})\)$")
 
 
 def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A callback: its kind, and from the metadata the user's functions and the place of the call."""
-    kind = match["node"].rpartition(".")[0] if match["node"].rpartition(".")[2].isdecimal() else match["node"]
-    kind = kind if "callback" in kind else "callback"
+    op_type = _OP_TYPE.search(record.text)
+    node = match["node"] or ""
+    bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
+    kind = op_type["name"] if op_type else bare if "callback" in bare else "callback"
     report = by_groups(rule, record, match)
     path = _OP_NAME.search(record.text)
     functions = []
@@ -56,7 +59,7 @@ def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         op=kind,
         names=tuple(dict.fromkeys((kind, f"jax.{kind}", match["target"]))),
         stack=tuple(functions),
-        site=match["node"],
+        site=node or None,
         reason=f"custom call of {match['target']}",
     )
 
@@ -65,7 +68,7 @@ CALLBACK = Rule(
     id="jax/host-callback",
     compiler=NAME,
     anchor=("_python_cpu_callback", "_python_gpu_callback"),
-    pattern=r"^\s*(?:ROOT )?%(?P<node>[\w.-]{1,200})(?::\d{1,9})? = .*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
+    pattern=r"^\s*(?:(?:ROOT )?%(?P<node>[\w.-]{1,200})(?::\d{1,9})? = |stablehlo\.).*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The program calls back into Python on the host: tensors are copied there and back at each call.",
@@ -161,7 +164,7 @@ MARKERS = (
     ),
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.REFERENCE_KERNEL})
-SETTING = "print(jax.jit(f).lower(...).compile().as_text()); expansions made before HLO no setting shows"
+SETTING = "the HLO of each function printed (jax.jit(f).lower(...).compile().as_text()); no setting shows expansions made before it"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

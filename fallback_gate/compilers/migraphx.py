@@ -35,9 +35,12 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = "migraphx"
+WAIT = "hip::sync_stream"  # its result is on the host
 LONGEST = 50_000  # lines of one printed program
 MOST_WAITED = 200  # values of one printed program that were copied to the host
 FARTHEST = 400  # lines from a value that was copied to the host to what reads it
+NEAREST = 40  # rows of a summary on either side
+MOST_BETWEEN = 8  # other such values between the two
 
 _RUN = r"^(?:Run instruction: )?"
 _INSTRUCTION = Pattern(_RUN + r"(?P<name>[\w.#:@-]{1,200}) = (?P<op>[@\w:.]{1,200})")
@@ -62,12 +65,15 @@ def reads(text: str, name: str) -> bool:
 
 def readers(name: str, lines: Iterable[Line]) -> Iterator[tuple[str, Line]]:
     """The instructions of the module that read the value `name`: operator and line."""
+    others = 0
     for line in lines:
         found = _INSTRUCTION.match(line.text)
         if not line.text.strip() or line.text.startswith(("module: ", "Pass: ")):
             return
-        if found and found["name"] == name:
-            return
+        if found:
+            others += found["op"] == WAIT
+            if found["name"] == name or others > MOST_BETWEEN:
+                return
         if found and reads(line.text, name):
             yield found["op"], line
 
@@ -110,14 +116,13 @@ HOST = Rule(
 
 def timed_on_host(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A row of the summary, where other rows of it were computed on the GPU."""
-    around: list[str] = []
-    for lines in (record.preceding(100), record.following(100)):
+    for lines in (record.preceding(NEAREST), record.following(NEAREST)):
         for line in lines:
+            if _DEVICE_ROW.match(line.text):
+                yield by_groups(rule, record, match)
+                return
             if not _ANY_ROW.match(line.text):
                 break
-            around.append(line.text)
-    if any(_DEVICE_ROW.match(text) for text in around):
-        yield by_groups(rule, record, match)
 
 
 _HOST_ROW = "nonmaxsuppression: 69473.1ms / 1 = 69473.1ms, 74%"
@@ -217,7 +222,7 @@ CANDIDATE_FAILED = Rule(
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the compiled program stands after it: `whole`, `cut`, or `none` for the GPU."""
     device = returned = ended = started = far = False
-    waited: dict[str, int] = {}
+    waited: dict[str, tuple[int, int]] = {}
     for number, line in enumerate(record.following(LONGEST)):
         if line.text.startswith("module: "):
             started, returned = True, returned or not started
@@ -228,11 +233,12 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
             returned = True
         elif started and (found := _INSTRUCTION.match(line.text)):
             device = device or found["op"].startswith(("gpu::", "hip::"))
-            if found["op"] == "hip::sync_stream":
-                waited[found["name"]] = number
+            if found["op"] == WAIT:
+                waited[found["name"]] = number, len(waited)
             elif on_host(found["op"]) and len(waited) < MOST_WAITED:
                 far = far or any(
-                    number - at > FARTHEST and reads(line.text, name) for name, at in waited.items()
+                    (number - at > FARTHEST or len(waited) - nth > MOST_BETWEEN) and reads(line.text, name)
+                    for name, (at, nth) in waited.items()
                 )
         elif line.text.strip():
             ended = started

@@ -23,7 +23,9 @@ Wording seen in the source of 3.2 and 3.3 and in public threads of 2.9 to 7.1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from re import Match
 
 from fallback_gate.compilers.reading import by_groups
@@ -36,10 +38,10 @@ NAME = "miopen"
 CONVOLUTION = ("convolution", "aten::convolution")
 
 _SAYS = r"MIOpen\((?:HIP|OpenCL)\)[ \d.]{0,16}: \w{1,8} \[[\w :~]{1,80}\] "
-_SOLUTION = _SAYS + r"id: \d{1,9}, algo: \d{1,9}, time: (?P<time>-?[\d.e+-]{1,24}), ws: \d{1,20}, name: "
+_SOLUTION = _SAYS + r"id: \d{1,9}, algo: \d{1,9}, time: (?P<time>[\w.+-]{1,24}), ws: \d{1,20}, name: "
 _ANY_SOLUTION = Pattern(_SOLUTION)
 _KEY = Pattern(r"Looking for key (?P<key>\S{1,300}) in (?:cache for )?file")
-_MOST_SOLUTIONS = 60
+_MOST_SOLUTIONS = 40
 
 
 def _time(said: str) -> tuple[bool, float]:
@@ -47,8 +49,8 @@ def _time(said: str) -> tuple[bool, float]:
     try:
         time = float(said)
     except ValueError:
-        return True, float("inf")
-    return time <= 0, abs(time)
+        time = math.nan
+    return (True, math.inf) if math.isnan(time) else (time <= 0, abs(time))
 
 
 def _listed(lines: Iterator[Line]) -> Iterator[tuple[bool, float]]:
@@ -72,7 +74,7 @@ def of_convolution(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
 def best_is_naive(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The naive solution, where no other in the list is faster."""
     mine = _time(match["time"])
-    others = [*_listed(record.preceding(_MOST_SOLUTIONS)), *_listed(record.following(_MOST_SOLUTIONS))]
+    others = chain(_listed(record.preceding(_MOST_SOLUTIONS)), _listed(record.following(_MOST_SOLUTIONS)))
     if all(mine <= other for other in others):
         for report in of_convolution(rule, record, match):
             yield report._replace(reason="the naive solution is the best one available")

@@ -14,7 +14,8 @@ that runs no node.
 
 **What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`.
 `All nodes placed on [CPUExecutionProvider]` proves something only where the log also shows that no other
-provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence.
+provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence. A provider may itself use the
+CPU (CoreML, OpenVINO's AUTO): its own log must tell.
 
 Wording seen in 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older forms in the source of 1.4 to 1.12.
 """
@@ -314,16 +315,18 @@ FAILED = Rule(
 NO_FALLBACK = Rule(
     id="onnxruntime/fallback-disabled",
     compiler=NAME,
-    anchor=("fallback to CPU EP has been explicitly disabled",),
-    pattern=r"^\[?[^\[]{0,60}\[[EF]:onnxruntime:[^\]]{0,300}\] (?P<reason>This session contains graph nodes that are assigned to the default CPU EP.*)",
+    anchor=("fallback to CPU EP has been explicitly disabled", "also disabled fallback to the CPU EP"),
+    pattern=r"\[[EF]:onnxruntime:[^\]]{0,300}\] (?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP|Conflicting session configuration: explicitly added the CPU EP).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
-    meaning="Nodes would run on the CPU, and session.disable_cpu_ep_fallback forbids it: there is no session.",
+    meaning="session.disable_cpu_ep_fallback forbids nodes on the CPU, and some would be there, or the list names the CPU: there is no session.",
     help=_SEE_NODES,
     seen_in="1.24 to 1.32 (run), ERROR",
     matches=(
         "2026-11-30 00:18:23.2 [E:onnxruntime:, inference_session.cc:2500 operator()] This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled by the user.",
+        "2026-11-30 04:04:20.7 [E:onnxruntime:, inference_session.cc:3303 operator()] Conflicting session configuration: explicitly added the CPU EP to the session, but also disabled fallback to the CPU EP via session configuration options.",
     ),
+    ignores=("fallback to CPU EP has been explicitly disabled by the user",),
 )
 
 _LISTED = r"(?<!back to )\[(?P<list>'[^\]]{0,1000}ExecutionProvider'[^\]]{0,1000})\]"
@@ -379,7 +382,7 @@ RULES = (
     NO_KERNEL, PREFERRED, LACKED, REFUSED, SLOW_KERNEL, NO_CAPTURE, FAILED, NO_FALLBACK,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})
-SETTING = "SessionOptions.log_severity_level = 0, and print(session.get_providers())"
+SETTING = "SessionOptions.log_severity_level = 0, and session.get_providers() printed"
 
 
 def conclude(evidence: Evidence) -> Iterable[Report]:

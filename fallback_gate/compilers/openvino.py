@@ -124,7 +124,30 @@ FALLBACK_DEVICE = Rule(
     read=of_device,
 )
 
-RULES = (*openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE)
+NO_PLUGIN = Rule(
+    id="openvino/plugin-not-loaded",
+    compiler=NAME,
+    anchor=("Cannot load library ", "Context was not initialized for "),
+    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^\s*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)(?P<reason>.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The device that the program names can't be used: the model is not compiled for it.",
+    help="Install the device's driver and the libraries that the line names.",
+    seen_in="2026.4 (run), an exception",
+    matches=(
+        'Cannot load library "/opt/venv/openvino/libs/libopenvino_intel_gpu_plugin.so": libOpenCL.so.1: cannot open shared object file: No such file or directory',
+        "[GPU] Context was not initialized for 0 device",
+    ),
+    ignores=('Cannot load library "/usr/lib/libfoo.so"',),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=(match["device"] or match["named"]).upper(),
+            names=((match["device"] or match["named"]).upper(),),
+        ),
+    ),
+)
+
+RULES = (*openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN)
 MARKERS = (
     *openvino_kernels.MARKERS,
     Marker(

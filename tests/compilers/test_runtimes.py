@@ -1,0 +1,303 @@
+"""Room 3: inference runtimes: their messages and what their logs prove; wording from real runs and their sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.executorch import names_of
+from fallback_gate.model import State
+
+SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
+Read = Callable[..., Any]
+
+SESSION = "2026-11-30 00:18:28.7 [{}:onnxruntime:, inference_session.cc:2567 Initialize] {}"
+BEGIN = SESSION.format("I", "Initializing session.")
+END = SESSION.format("I", "Session successfully initialized.")
+ONLY_CPU = "providers: ['CPUExecutionProvider']"
+
+
+def sample(name: str) -> list[str]:
+    """The lines of a sample log."""
+    return (SAMPLES / name).read_text(encoding="utf-8").splitlines()
+
+
+def states(said: Any, compiler: str) -> dict[str, State]:
+    """What the log proves about a compiler, in its one process."""
+    (by,) = said.evidence.processes.values()
+    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
+
+
+def v(message: str) -> str:
+    """A line of ONNX Runtime's placement block."""
+    return f"2026-11-30 00:18:28.7 [V:onnxruntime:, session_state.cc:1307 VerifyEachNodeIsAssignedToAnEp] {message}"
+
+
+def block(*groups: tuple[str, list[str]]) -> list[str]:
+    """A placement block: each provider with its nodes, as `Op (name)`."""
+    lines = [v("Node placements")]
+    for provider, nodes in groups:
+        lines.append(v(f" Node(s) placed on [{provider}]. Number of nodes: {len(nodes)}"))
+        lines += [v(f"  {node}") for node in nodes]
+    return lines
+
+
+CUDA, CPU, TENSORRT = "CUDAExecutionProvider", "CPUExecutionProvider", "TensorrtExecutionProvider"
+
+
+def test_a_node_beside_a_provider_is_a_fallback_with_its_name_and_line(read: Read) -> None:
+    lines = [BEGIN, *block((CUDA, ["Conv (c)"]), (CPU, ["TopK (/a/TopK)", "Shape ()"])), END]
+    said = read(*lines)
+    assert [(r.op, r.layer, r.position) for r in said.reports] == [("TopK", "/a/TopK", 6), ("Shape", None, 7)]
+    assert said.reports[0].reason == f"placed on {CPU} (2 nodes), beside {CUDA} (1 nodes)"
+    assert states(said, "onnxruntime") == {"device_fallback": State.PROVEN, "compile_error": State.PROVEN}
+
+
+@pytest.mark.parametrize(
+    ("groups", "fell_back"),
+    [
+        ([(CPU, ["TopK (t)"]), (CUDA, ["Conv (c)"])], ["TopK"]),
+        ([(TENSORRT, ["TRT_1 (t)"]), (CUDA, ["TopK (t)", "MemcpyToHost (Memcpy)"])], ["TopK"]),
+        ([(CUDA, ["Conv (c)"]), ("DmlExecutionProvider", ["TopK (t)"])], []),
+        ([("AzureExecutionProvider", ["Chat (c)"]), (CPU, ["TopK (t)"])], []),
+    ],
+)
+def test_which_provider_is_behind_which(
+    groups: list[tuple[str, list[str]]], fell_back: list[str], read: Read
+) -> None:
+    assert [report.op for report in read(BEGIN, *block(*groups), END).reports] == fell_back
+
+
+def test_the_block_of_older_versions_has_the_nodes_on_one_line(read: Read) -> None:
+    at = "2020-08-09 09:37:41.5 [V:onnxruntime:, inference_session.cc:671 TransformGraph]"
+    said = read(
+        BEGIN,
+        f"{at} Node placements",
+        f"{at}  Provider: [{CPU}]: [Gather (Gather_120), Shape (Shape_3), ]",
+        f"{at}  Provider: [{CUDA}]: [Conv (Conv_1), ]",
+        END,
+    )
+    assert [(report.op, report.layer) for report in said.reports] == [
+        ("Gather", "Gather_120"),
+        ("Shape", "Shape_3"),
+    ]
+    assert states(said, "onnxruntime")["device_fallback"] is State.PROVEN
+
+
+ALL = v(f" All nodes placed on [{CUDA}]. Number of nodes: 46")
+ALL_CPU = v(f" All nodes placed on [{CPU}]. Number of nodes: 46")
+HEADER = v("Node placements")
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([BEGIN, HEADER, ALL, END], State.PROVEN),
+        ([BEGIN, HEADER, ALL.replace("nodes placed", "nodes have been placed"), END], State.PROVEN),
+        ([BEGIN, HEADER, ALL], State.UNPROVEN),
+        ([BEGIN, HEADER], State.UNPROVEN),
+        ([BEGIN, END], State.UNOBSERVABLE),
+        ([BEGIN, HEADER, ALL, END, BEGIN], State.UNPROVEN),
+        ([BEGIN, HEADER, ALL, END, BEGIN, END], State.UNPROVEN),
+        ([BEGIN, HEADER, ALL_CPU, END], State.UNPROVEN),
+        ([BEGIN, HEADER, ALL_CPU, END, ONLY_CPU], State.PROVEN),
+        ([BEGIN, HEADER, ALL_CPU, END, ONLY_CPU, f"['{CUDA}', '{CPU}']"], State.UNPROVEN),
+        ([BEGIN, *block((CUDA, ["Conv (c)"]))[:-1], END], State.UNPROVEN),
+    ],
+)  # fmt: skip
+def test_a_session_is_proven_by_its_placement_and_its_end(lines: list[str], state: State, read: Read) -> None:
+    said = read(*lines)
+    assert said.reports == []
+    assert states(said, "onnxruntime")["device_fallback"] is state
+
+
+def test_all_on_the_cpu_is_a_fallback_where_another_provider_was_asked(read: Read) -> None:
+    asked = "2026-11-30 00:18:28.7 [I:onnxruntime:, cuda_execution_provider.cc:2304 GetCapability] CUDA kernel not found in registries for Op type: TopK node name: t"
+    said = read(BEGIN, HEADER, ALL_CPU, END, BEGIN, asked, HEADER, ALL_CPU, END)
+    whole = [report for report in said.reports if report.scope.value == "program"]
+    assert [(report.kind.value, report.op, report.position) for report in whole] == [
+        ("device_fallback", CUDA, 7)
+    ]
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_a_retry_names_the_provider_that_was_lost(before: int, read: Read) -> None:
+    using = f"['{TENSORRT}', ('{CUDA}', {{'device_id': 0}}), '{CPU}']"
+    lines = {
+        1: [f"EP Error: [ONNXRuntimeError] : 11 : EP_FAIL : boom using {using}"],
+        2: ["*************** EP Error ***************", "EP Error boom", f" when using {using}"],
+    }[before]
+    said = read(*lines, f"Falling back to ['{CUDA}', '{CPU}'] and retrying.")
+    assert said.told == [("device_fallback", TENSORRT, "program")]
+    assert "boom" in (said.reports[0].reason or "")
+
+
+def test_a_line_that_names_nothing_yields_to_those_that_do(read: Read) -> None:
+    warning = "2026-11-30 00:18:23.2 [W:onnxruntime:, session_state.cc:1327 VerifyEachNodeIsAssignedToAnEp] Some nodes were not assigned to the preferred execution providers which may or may not"
+    said = read(warning, *block((CUDA, ["Conv (c)"]), (CPU, ["TopK (t)"])), END)
+    assert [report.op for report in said.reports if not report.hint] == ["TopK"]
+    assert read(warning).told == [("device_fallback", "*", "unknown")]
+    assert states(read(warning), "onnxruntime")["device_fallback"] is State.UNPROVEN
+
+
+def test_a_profile_shows_kernels_of_the_cpu_beside_those_of_a_provider(read: Read) -> None:
+    def kernel(name: str, op: str, provider: str) -> str:
+        args = {"op_name": op, "provider": provider, "node_index": "3"}
+        return json.dumps({"cat": "Node", "pid": 7, "name": f"{name}_kernel_time", "args": args}) + ","
+
+    cpu = kernel("/a/TopK", "TopK", CPU)
+    said = read("[", kernel("/c", "Conv", CUDA), cpu, cpu, "]")
+    assert [(r.op, r.layer, r.position) for r in said.reports] == [("TopK", "/a/TopK", 3)]
+    assert read("[", cpu, "]").reports == []
+    assert State.PROVEN not in states(said, "onnxruntime").values()
+
+
+ORT_W = "2026-11-30 00:18:23.2 [W:onnxruntime:, x.cc:1 f] "
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("UserWarning: Specified provider 'QNNExecutionProvider' is not in available provider names.Available providers: 'CPUExecutionProvider'", ("device_fallback", "QNNExecutionProvider", "program")),
+        (ORT_W + "Failed to create TensorrtExecutionProvider. Please reference", ("device_fallback", TENSORRT, "program")),
+        ('Error loading "C:\\ort\\onnxruntime_providers_cuda.dll" which depends on "cublasLt64_12.dll" which is missing.', ("device_fallback", CUDA, "program")),
+        (ORT_W + "CUDA kernel not supported. Fallback to CPU execution provider for Op type: LSTM node name: l", ("device_fallback", "LSTM", "operator")),
+        (ORT_W + "2 Memcpy nodes are added to the graph main_graph for CUDAExecutionProvider. It might", ("device_fallback", "*", "unknown")),
+        ("onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for TopK(11) node with name 'TopK_3'", ("compile_error", "TopK", "operator")),
+        ("onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : out of disk", ("compile_error", "*", "program")),
+        ("[00:03:39.3405]D[plugin.cpp:188][AUTO] get default device id failed for GPU.1", ("device_fallback", "GPU.1", "program")),
+        ("[00:03:39.3405]I[auto_schedule.cpp:400][AUTO] Select fallback device:CPU", ("device_fallback", "CPU", "program")),
+        ('Cannot load library "/ov/libs/libopenvino_intel_npu_plugin.so": libze_loader.so.1: cannot open', ("compile_error", "NPU", "program")),
+        ("    stablehlo.custom_call @xla_ffi_python_cpu_callback(%1) {has_side_effect = true} : (tensor<f32>) -> ()", ("device_fallback", "callback", "operator")),
+        ("(Name:/a/Gate, Type: GateAttn) were not able to be assigned on any pointed device.", ("compile_error", "GateAttn", "operator")),
+        ("-- Conversion is failed for: aten::gate_attn", ("compile_error", "aten::gate_attn", "operator")),
+        ("/a/Gather   EXECUTED   layerType: Gather   execType: ref_any_f32   realTime (ms): 0.2", ("reference_kernel", "Gather", "operator")),
+        ("/l0/GateAttn_7   Status.EXECUTED   layerType: Reference   execType: ref_f32   realTime (ms): 0.2", ("reference_kernel", "GateAttn", "operator")),
+        ("DEBUG:openvino.frontend.pytorch.torchdynamo.execute:OpenVINO execution failed with x. Falling back to native PyTorch execution.", ("eager_frame", "*", "program")),
+        ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.", ("device_fallback", "GPU", "program")),
+        ("RuntimeError: Unable to initialize backend 'tpu': INTERNAL: x", ("compile_error", "tpu", "program")),
+        ("  ROOT %io_callback.2 = (f32[2]{0}) custom-call(%a), custom_call_target=\"xla_ffi_partitioned_python_gpu_callback\"", ("device_fallback", "io_callback", "operator")),
+        ("WARNING:tensorflow:AutoGraph could not transform <bound method Moe.call of <Moe object at 0x7f>> and will run it as-is.", ("eager_frame", "Moe.call", "region")),
+        ("W0000 00:00:1729782634.4    1221 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Please make sure", ("device_fallback", "GPU", "program")),
+        ("Custom ops: PyFunc", ("op_fallback", "PyFunc", "operator")),
+        ("RuntimeError: Missing out variants: {'acme::gate_attn'}", ("compile_error", "acme::gate_attn", "operator")),
+    ],
+)  # fmt: skip
+def test_one_line(line: str, told: tuple[str, str, str], read: Read) -> None:
+    assert read(line).told == [told]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-30 00:18:59.0 [V:onnxruntime:, attention_fusion.cc:330 operator()] MobileClipMHA[/q]: fusion skipped: check failed",
+        "2023-01-30 12:49:49.5 [I:onnxruntime:, fallback_cpu_capability.cc:80 GetCpuPreferredNodes] Candidate for fallback CPU execution: Shape_1",
+        "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions",
+        "the docs say: Some nodes were not assigned to the preferred execution providers",
+        "ggml_vulkan: No devices found.",
+        "[00:04:55.7264]I[auto_schedule.cpp:163][AUTO] select device:CPU",
+        "/a/MatMul   Status.EXECUTED   layerType: MatMul   execType: brgemm_avx2_f32   realTime (ms): 0.1",
+        "onednn_verbose,v1,primitive,exec,cpu,softmax,jit:avx512_core,forward_inference,src:f32,,,1x16x2,0.01",
+        "INFO:2026-11-30 00:13:13,125:jax._src.xla_bridge:849: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so",
+        '  %custom-call = (f32[16,1]{1,0}) custom-call(%ynn_fusion.2), custom_call_target="TopK", called_computations={%c}',
+        "WARNING:tensorflow:5 out of the last 5 calls to <function layer at 0x7f> triggered tf.function retracing.",
+        "I0000 00:00:1.1 1 compilability_check_util.cc:62] Found uncompilable node output_RetVal (op _Retval): top level _Arg or _Retval",
+        "INFO: Created TensorFlow Lite XNNPACK delegate for CPU.",
+        "[serve] op 26 DELEGATE [0, 5, 6, 7] -> [21, 22, 25]",
+        "Number of non-delegated nodes: 36",
+    ],
+)
+def test_no_fallback(line: str, read: Read) -> None:
+    assert read(line).reports == []
+
+
+def test_the_operators_outside_openvinos_partitions_are_named(read: Read) -> None:
+    head = "DEBUG:openvino.frontend.pytorch.torchdynamo.partition:Graph module {} partitioning <lambda>("
+    body = [
+        "  (fused_0): fused_0()", ")", "", "def forward(self, arg0_1):",
+        "    sym_size_int = torch.ops.aten.sym_size.int(arg0_1, 0)",
+        "    fused_0 = self.fused_0(arg0_1)",
+        "    add_ = torch.ops.aten.add_.Scalar(fused_0, 1e-07);  fused_0 = None",
+        "    gate_attn = torch.ops.acme.gate_attn.default(add_)",
+        "    return (gate_attn,)", "    later = torch.ops.aten.sort.default(x)",
+    ]  # fmt: skip
+    said = read(head.format("after"), *body)
+    assert [(r.op, r.position) for r in said.reports] == [("aten::add_", 8), ("acme::gate_attn", 9)]
+    assert read(head.format("before"), *body).reports == []
+
+
+TF = "I0000 00:00:1.1   1 mark_for_compilation_pass.cc:1713] "
+
+
+@pytest.mark.parametrize(
+    ("clusters", "instances", "fell_back"),
+    [
+        (2, ["NoOp: 2", "PyFunc: 1", "_Arg: 8"], ["PyFunc"]),
+        (0, ["Fill: 1", "NoOp: 2", "_Arg: 1"], []),
+        (0, ["MatMul: 3", "Relu: 1"], ["MatMul", "Relu"]),
+    ],
+)
+def test_what_stays_outside_the_clusters(
+    clusters: int, instances: list[str], fell_back: list[str], read: Read
+) -> None:
+    said = read(
+        f"{TF}*** Clustering info for graph of size 41",
+        f"{TF} Built {clusters} clusters, size 29 / 41 (70.73%)",
+        f"{TF} Unclustered nodes: 12 / 41 (29.27%)",
+        *[f"{TF}  {one} instances" for one in instances],
+        f"{TF}*** Inter-Cluster edges:",
+    )
+    assert [report.op for report in said.reports] == fell_back
+
+
+@pytest.mark.parametrize(
+    ("node", "op", "also"),
+    [
+        ("aten_mm_default_3", "aten::mm", {"aten_mm_default", "mm"}),
+        ("aten__softmax_default", "aten::_softmax", {"_softmax"}),
+        ("aten_add_scalar", "aten::add", {"aten_add_scalar"}),
+        ("aten_pow_tensor_scalar", "aten::pow", {"pow"}),
+        ("aten_permute_copy_default", "aten::permute_copy", {"permute_copy"}),
+        ("acme_gate_attn_default", "acme_gate_attn_default", {"acme::gate_attn", "gate_attn"}),
+    ],
+)
+def test_the_names_of_an_operator_of_the_edge_dialect(node: str, op: str, also: set[str]) -> None:
+    names = names_of(node)
+    assert names[0] == op
+    assert also <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("log", "compiler", "kind", "needs"),
+    [
+        ("openvino/clean-execgraph.2026.4.log", "openvino", "reference_kernel", "  Output "),
+        ("executorch/xnnpack-mlp-report.1.5.log", "executorch", "op_fallback", " Total "),
+        ("litert/convert-clean.2.21.log", "litert.converter", "op_fallback", "Estimated count"),
+        ("iree/grouped-gemm-clean.3.13.log", "iree", "untuned_config", "}"),
+    ],
+)
+def test_a_clean_log_proves_nothing_until_its_last_line(
+    log: str, compiler: str, kind: str, needs: str, read: Read
+) -> None:
+    lines = sample(log)
+    last = max(at for at, line in enumerate(lines) if line.startswith(needs) or needs in line)
+    for length in range(last + 1):
+        said = read(*lines[:length])
+        for by in said.evidence.processes.values():
+            if compiler in by:
+                found = {k.value: p.state for k, p in READERS[compiler].prove(by[compiler]).items()}
+                assert found[kind] is not State.PROVEN
+    assert states(read(*lines[: last + 1]), compiler)[kind] is State.PROVEN
+
+
+@pytest.mark.parametrize("log", ["jax/callback-hlo.0.10.log", "tensorflow/numpy-function-clusters.2.21.log"])
+def test_a_compiler_without_an_end_proves_nothing(log: str, read: Read) -> None:
+    said = read(*sample(log))
+    for by in said.evidence.processes.values():
+        for compiler, evidence in by.items():
+            assert State.PROVEN not in {p.state for p in READERS[compiler].prove(evidence).values()}

@@ -1,0 +1,149 @@
+"""Room 3: TileLang, Triton and IREE: their messages, and what their logs prove; wording from real runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.iree import dispatch_names
+from fallback_gate.model import Kind, State
+
+Read = Callable[..., Any]
+TL = "[00:33:15] : Warning: "
+AT = "/app/k.py:15:16: "
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (TL + "Cluster bulk copy size T.int64(12) bytes is not a multiple of 16 as required by cp.async.bulk; falling back to element-wise cluster copy. src=s, dst=d", ("slower_kernel", "copy_cluster", "operator")),
+        (TL + "TCGEN5MMASP is not yet available for sparse GEMM. Falling back to WGMMA or MMA.", ("slower_kernel", "gemm_sp", "operator")),
+        ("[00:33:15] src/cuda/op/copy.cc:893: Warning: cp.async rewrite miss for copy src=A, dst=As", ("slower_kernel", "copy", "operator")),
+        ("[00:33:15] : Fatal: T.tma_copy() cannot fall back to normal copy in LowerBulk: shared layout, src=A, dst=As", ("compile_error", "tma_copy", "operator")),
+        (AT + "remark: MMA version 5 acceleration not applied due to unsupported shapes or data types.", ("slower_kernel", "tl.dot", "operator")),
+        (AT + "warning: Pipelining load with different use encodings. This will lead to layout conversions", ("slower_kernel", "tl.load", "operator")),
+        ("C:\\app\\k.py:15:16: remark: Attempting to map dot operation to FMA intrinsic.", ("slower_kernel", "tl.dot", "operator")),
+        ("model.mlir:12:10: error: failed to legalize operation 'torch.aten.sort' that was explicitly marked illegal", ("compile_error", "aten::sort", "operator")),
+        ("Defaulting to targeting a generic CPU for the target architecture will result in poor performance. Please", ("slower_kernel", "*", "program")),
+    ],
+)  # fmt: skip
+def test_one_line(line: str, told: tuple[str, str, str], read: Read) -> None:
+    assert read(line).told == [told]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#include <tl_templates/cuda/cuda_bf16_fallbacks.cuh>",
+        "Multi-GPU benchmark requested but one is visible. Falling back to single-device benchmark.",
+        "grouped compilation is currently implemented for CUDA+tvm_ffi only; fallback to per-config mode (hip)",
+        AT + "remark: Performed one ping pong cluster transformation",
+        AT + "note: Target compute capability (90) supports MMA v3.",
+        "UserWarning: kpack is deprecated starting from gfx950 and will be removed in later releases.",
+        "UserWarning: TRITON_DEFAULT_FP_FUSION is unset: defaulting to FP fusion ENABLED for backward compatibility",
+        "Autotuning kernel matmul with config BLOCK_M: 64, num_warps: 4",
+        "Autotuning failed with out of resource: shared memory, Required: 1, Hardware limit: 0",
+        "best config selected: BLOCK_M: 64, num_warps: 4;",
+        "we saw MMA version 3 acceleration not applied due to unsupported shapes or data types.",
+        "func.func @f_dispatch_0() attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64]>} {",
+        "cuda_dynamic_symbols.c:66: UNAVAILABLE; CUDA driver library 'libcuda.so' not available",
+    ],
+)
+def test_no_fallback(line: str, read: Read) -> None:
+    assert read(line).reports == []
+
+
+@pytest.mark.parametrize(
+    ("source", "op", "function"),
+    [
+        ("        acc += tl.dot_scaled(x, y)", "tl.dot_scaled", None),
+        ("def gate_attn(a, b, c):", "gate_attn", "gate_attn"),
+        ("    return helper(x)", "tl.dot", None),
+    ],
+)
+def test_the_source_line_names_the_call_or_the_kernel(
+    source: str, op: str, function: str | None, read: Read
+) -> None:
+    remark = "remark: MMA version 3 acceleration not applied due to unsupported shapes or data types."
+    (report,) = read(AT + remark, source, "               ^").reports
+    assert report.op == op
+    assert report.location == ("/app/k.py", 15, function)
+
+
+def test_triton_under_torch_compile_owes_no_proof_of_its_own() -> None:
+    assert READERS["triton"].inside == {"torch.compile"}
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("moe_topk_dispatch_2_topk_32x8xf32", ("moe_topk_dispatch_2_topk_32x8xf32", "moe_topk", "topk")),
+        ("f_dispatch_0_batch_matmul_8x32xDx64_f32", ("f_dispatch_0_batch_matmul_8x32xDx64_f32", "f", "batch_matmul")),
+        ("f_dispatch_11", ("f_dispatch_11", "f")),
+        ("plain", ("plain",)),
+    ],
+)  # fmt: skip
+def test_the_names_of_a_dispatch(name: str, names: tuple[str, ...]) -> None:
+    assert dispatch_names(name) == names
+
+
+def executable(pipeline: str, target: str = "embedded-elf-x86_64") -> list[str]:
+    """One executable of a dump of configurations."""
+    back_end = "vmvx" if "vmvx" in target else "llvm-cpu"
+    return [
+        "hal.executable public @f_dispatch_0 {",
+        f'  hal.executable.variant public @v target(<"{back_end}", "{target}", {{}}>) {{',
+        f"      func.func @f_dispatch_0_topk_2x2xf32() attributes {{{pipeline}}} {{",
+        "      }",
+        "  }",
+        "}",
+    ]
+
+
+GOOD = "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>"
+PLAIN = GOOD.replace("DoubleTilingExpert", "Default")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told", "state"),
+    [
+        (executable(GOOD), [], State.PROVEN),
+        (executable(GOOD) * 2, [], State.PROVEN),
+        (executable(""), [], State.UNPROVEN),
+        (executable(GOOD.replace("DoubleTilingExpert", "Novel")), [], State.UNPROVEN),
+        (executable(GOOD)[:-1], [], State.UNPROVEN),
+        (executable(GOOD)[:-1] + executable(GOOD), [], State.UNPROVEN),
+        (executable(PLAIN), [("untuned_config", "f_dispatch_0_topk_2x2xf32")], State.PROVEN),
+        (executable(GOOD, "vmvx-bytecode-fb"), [("reference_kernel", "f_dispatch_0")], State.PROVEN),
+    ],
+)  # fmt: skip
+def test_a_dump_of_configurations(
+    lines: list[str], told: list[tuple[str, str]], state: State, read: Read
+) -> None:
+    said = read(*lines)
+    assert [(report.kind.value, report.op) for report in said.reports] == told
+    (by,) = said.evidence.processes.values()
+    assert READERS["iree"].prove(by["iree"])[Kind.UNTUNED_CONFIG].state is state
+
+
+def test_an_operation_that_is_not_vectorized_is_named_with_its_function(read: Read) -> None:
+    (report,) = read(
+        "m.mlir:34:11: warning: op is not vectorized",
+        "    %fv = linalg.fill ins(%cneg : f32) outs(%ev : tensor<32x2xf32>) -> tensor<32x2xf32>",
+        "          ^",
+        "m.mlir:25:3: note: called from",
+        "  func.func @moe_topk(%x: tensor<32x64xf32>) -> tensor<32x2xf32> {",
+    ).reports
+    assert (report.op, report.stack) == ("linalg.fill", ("moe_topk",))
+    assert report.location == ("m.mlir", 34, "moe_topk")
+
+
+@pytest.mark.parametrize("compiler", ["tilelang", "triton"])
+def test_a_compiler_whose_log_proves_nothing(compiler: str, read: Read) -> None:
+    line = {"tilelang": TL + "TCGEN5MMASP is not yet available for sparse GEMM. Falling back to WGMMA or MMA.",
+            "triton": AT + "remark: Attempting to map dot operation to FMA intrinsic."}[compiler]  # fmt: skip
+    (by,) = read(line).evidence.processes.values()
+    assert State.PROVEN not in {p.state for p in READERS[compiler].prove(by[compiler]).values()}
