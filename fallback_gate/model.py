@@ -91,7 +91,7 @@ class Location(NamedTuple):
 
 
 class ProcessKey(NamedTuple):
-    """Who printed a record: rank, process id and host (machine, pod or container) where the log tells them."""
+    """Who printed a record: rank, process id and host (machine, pod, container), where the log tells them."""
 
     log: str
     rank: int | None = None

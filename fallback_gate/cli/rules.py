@@ -70,9 +70,7 @@ def show_command(id: str) -> None:
 @rules_command.command(name="anchors")
 def anchors_command() -> None:
     """Print every literal that the scan looks for, one a line."""
-    anchors = {
-        anchor for reader in READERS.values() for entry in reader.entries for anchor in entry.anchor
-    }
+    anchors = {anchor for reader in READERS.values() for entry in reader.entries for anchor in entry.anchor}
     for literal in sorted({max(anchor.split("{n}"), key=len) for anchor in anchors}):
         click.echo(literal)
 

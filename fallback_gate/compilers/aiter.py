@@ -13,7 +13,7 @@ each shape and process. `AITER_LOG_TUNED_CONFIG=1` prints the shapes that are tu
 **When it is silent.** With `AITER_LOG_LEVEL=WARNING`, which serving stacks set; for kernels without a table;
 where a library that a tuned entry needs is missing (FlyDSL), the next candidate is taken without a word.
 
-**What proves.** Nothing by itself: shapes are met while requests run, and no line shows the last one.
+**What proves the end.** Nothing by itself: shapes are met while requests run, and no line shows the last one.
 
 Wording seen in the source of 0.1.5 to 0.1.9 and in public logs of vLLM 0.10 to 0.14.
 """
@@ -224,4 +224,7 @@ READER = Reader(
     required=frozenset({Kind.UNTUNED_CONFIG, Kind.OP_FALLBACK}),
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: shapes without a tuned entry are told, kernels without a table are not",
+    seen_in="0.1.5 to 0.1.9 (source), under vLLM 0.10 to 0.14 (public logs)",
 )

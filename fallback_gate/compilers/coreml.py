@@ -16,9 +16,10 @@ Xcode's performance report does, so a log alone passes only where the policy acc
 Precision notes of the converter (`Will do best-effort cast`) are no fallback, and neither are the
 placeholders and outputs that the partitioner skips.
 
-**What proves.** For the partitioner: a partitioning that began at INFO (`CoreMLPartitioner::partition`) and was
-done (`Core ML partitioner will take over torch mutable buffer`, unless the program turned that off). For the
-converter: the last conversion that began came to the end of its last pipeline.
+**What proves the end.** For the partitioner: a partitioning that began at INFO
+(`CoreMLPartitioner::partition`) and was done (`Core ML partitioner will take over torch mutable buffer`,
+unless the program turned that off). For the converter: the last conversion that began came to the end of its
+last pipeline.
 
 Wording seen in coremltools 4.1 to 9.0 (9.0 run), ExecuTorch 0.4 to 1.5 (1.5 run).
 """
@@ -234,4 +235,7 @@ READER = Reader(
     required=frozenset({Kind.COMPILE_ERROR, Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK}),
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: the converter raises an error, the partitioner and Core ML itself say nothing",
+    seen_in="coremltools 4.1 to 9.0 (9.0 run), ExecuTorch 0.4 to 1.5 (1.5 run)",
 )

@@ -79,4 +79,13 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why, None, "CUBLASLT_LOG_LEVEL=2")}
 
 
-READER = Reader(name=NAME, rules=(REFUSED,), markers=(), required=REQUIRED, prove=prove)
+READER = Reader(
+    name=NAME,
+    rules=(REFUSED,),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="partly: warned of once for each place in the source",
+    seen_in="PyTorch 2.4 to 2.14 (source and public threads)",
+)

@@ -46,4 +46,14 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
 
 
-READER = Reader(name=NAME, rules=(NO_ENGINE,), markers=(), required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=(NO_ENGINE,),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes",
+    seen_in="cudnn-frontend 1.x (source)",
+)

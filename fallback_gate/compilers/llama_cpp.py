@@ -1,4 +1,4 @@
-r"""llama.cpp (ggml): layers, operators and graphs that are not on the device that was asked for.
+r"""llama.cpp: ggml's layers, operators and graphs that are not on the device that was asked for.
 
     sched_reserve: layer 0 is assigned to device CUDA0 but the Flash Attention tensor is assigned to device CPU (usually due to missing support)
     sched_reserve: Flash Attention was auto, set to disabled
@@ -11,8 +11,8 @@ operator, is switched off. An adapter's tensor stays on the CPU. CUDA graphs are
 **When it is silent.** With `-fa on` flash attention goes to the CPU without a line. Any other operator that
 a back end lacks goes to the CPU without a line: only `graph splits` rises.
 
-**What proves.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back end; the
-count of layers that were offloaded speaks of weights, not of operators.
+**What proves the end.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back
+end; the count of layers that were offloaded speaks of weights, not of operators.
 
 Wording from the source in llama-cpp-python 0.3.36 and from public threads.
 """
@@ -169,4 +169,7 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: a GPU or a fused operator that is off is told, an operator that goes to the CPU is not",
+    seen_in="llama-cpp-python 0.3.36 (source), public threads",
 )

@@ -9,8 +9,8 @@ for the device runs through a default implementation.
 
 **When it is silent.** Where a PyTorch engine's configuration was passed, the engine is what was asked for.
 
-**What proves.** A line of TurboMind itself (`[TM][INFO]`, `[TM][WARNING]`): that engine serves. Operators of
-the PyTorch engine stay unobservable below DEBUG, and nothing says that all of them were named.
+**What proves the end.** A line of TurboMind itself (`[TM][INFO]`, `[TM][WARNING]`): that engine serves.
+Operators of the PyTorch engine stay unobservable below DEBUG, and nothing says that all of them were named.
 
 Wording from the source at 1263d5cd88 and from public threads.
 """
@@ -121,4 +121,7 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: another engine is warned of, operators are told at DEBUG",
+    seen_in="0.4 to 0.9 (source and public threads)",
 )

@@ -17,8 +17,8 @@ MIOpen), custom operators for the CPU. `if`, `loop` and slices at run time move 
 **When it is silent.** At every level, about host operators. In the Python API nothing is printed at all.
 Configurations that failed while tuning show with `MIGRAPHX_TRACE_BENCHMARKING=1` only.
 
-**What proves.** A program compiled for the GPU that is printed whole after `Compilation time:`, and the
-driver's own `Complete(` after it. A copy from the GPU alone is no fallback: outputs are copied too.
+**What proves the end.** A program compiled for the GPU that is printed whole after `Compilation time:`, and
+the driver's own `Complete(` after it. A copy from the GPU alone is no fallback: outputs are copied too.
 
 Wording seen in the source of 2.13 to 2.16 and in public threads; the program's form since 1.0.
 """
@@ -311,4 +311,7 @@ READER = Reader(
     required=frozenset({Kind.DEVICE_FALLBACK}),
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="yes: an operator on the host has no message, only the compiled program shows it",
+    seen_in="2.13 to 2.16 (source and public threads)",
 )

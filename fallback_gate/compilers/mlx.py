@@ -13,7 +13,8 @@ more than `Nothing can be partitioned!`): the whole graph.
 **When it is silent.** MLX's `fast` operators compose themselves of others where their kernel does not fit the
 shape, without a line: no log shows it. The MPS partitioner says nothing of a graph that it takes in part.
 
-**What proves.** Nothing: the summary of the MLX partitioner is whole, but no line shows that the lowering ended.
+**What proves the end.** Nothing: the summary of the MLX partitioner is whole, but no line shows that the
+lowering ended.
 
 Wording seen in SGLang 0.5.23 and ExecuTorch 0.4 to 1.5 (source).
 """
@@ -117,6 +118,52 @@ _SILENT = "MLX says nothing where a fused operator composes itself of others"
 _OPEN = "no line shows that the lowering came to its end"
 _ONE_GRAPH = "the warning is about one graph, and nothing shows that another one was delegated"
 _SETTING = "a marker in the policy for the end of the lowering"
+MLX_MANUAL = """mlx: Apple's MLX under SGLang, and the fused Metal kernels that are missing.
+
+    AOT Metal RoPE kernel not available (no metallib) - falling back to mx.fast.rope.
+
+**What falls back.** MLX's own operator runs in place of a fused Metal kernel that was compiled ahead of time.
+
+**At which setting it speaks.** By default.
+
+**When it is silent.** MLX's `fast` operators compose themselves of others where their kernel does not fit the
+shape, without a line: no log shows it.
+
+**What proves the end.** Nothing: no line says which kernel a call takes.
+
+Wording seen in SGLang 0.5.23 (source).
+"""
+MLX_PARTITIONER_MANUAL = """executorch.mlx: ExecuTorch's partitioner for Apple's MLX.
+
+    [INFO 2026-01-01 00:00:00,000 partitioner.py:223]   [UNSUPPORTED x3] aten.topk.default
+    [WARNING 2026-01-01 00:00:00,000 partitioner.py:304] MLX: Nothing can be partitioned!
+
+**What falls back.** Operators that the delegate lacks run on ExecuTorch's portable CPU kernels; where nothing can
+be partitioned, the whole graph does.
+
+**At which setting it speaks.** By default: the partitioner has a handler of its own for INFO.
+
+**When it is silent.** With a program that takes that handler away, or raises its level.
+
+**What proves the end.** Nothing: the summary is whole, but no line shows that the lowering ended.
+
+Wording seen in ExecuTorch 1.1 to 1.5 (source).
+"""
+MPS_PARTITIONER_MANUAL = """executorch.mps: ExecuTorch's partitioner for Apple's Metal Performance Shaders.
+
+    [WARNING] Nothing can be partitioned!
+
+**What falls back.** The whole graph stays on ExecuTorch's portable CPU kernels. Any partitioner that says no more
+than this line is read as this one.
+
+**At which setting it speaks.** By default: a warning.
+
+**When it is silent.** The partitioner says nothing of a graph that it takes in part.
+
+**What proves the end.** Nothing: the warning is about one graph, and no line shows that another one was delegated.
+
+Wording seen in ExecuTorch 0.4 to 1.4 (source).
+"""
 READERS = (
     Reader(
         name=MLX,
@@ -124,6 +171,9 @@ READERS = (
         markers=(),
         required=frozenset({Kind.OP_FALLBACK}),
         prove=vendor.unended(_SILENT, "", Kind.OP_FALLBACK),
+        manual=MLX_MANUAL,
+        silent="partly: a missing Metal kernel is told, a fused operator made of others is not",
+        seen_in="SGLang 0.5.23 (source)",
     ),
     Reader(
         name=MLX_PARTITIONER,
@@ -132,6 +182,9 @@ READERS = (
         required=frozenset({Kind.OP_FALLBACK, Kind.EAGER_FRAME}),
         prove=vendor.unended(_OPEN, _SETTING, Kind.OP_FALLBACK, Kind.EAGER_FRAME),
         setting=_SETTING,
+        manual=MLX_PARTITIONER_MANUAL,
+        silent="no: the partitioner's logger is at INFO",
+        seen_in="ExecuTorch 1.1 to 1.5 (source)",
     ),
     Reader(
         name=MPS_PARTITIONER,
@@ -140,5 +193,8 @@ READERS = (
         required=frozenset({Kind.EAGER_FRAME}),
         prove=vendor.unended(_ONE_GRAPH, _SETTING, Kind.EAGER_FRAME),
         setting=_SETTING,
+        manual=MPS_PARTITIONER_MANUAL,
+        silent="partly: only a graph without any partition is warned of",
+        seen_in="ExecuTorch 0.4 to 1.4 (source)",
     ),
 )

@@ -16,7 +16,7 @@ line. hipBLASLt itself needs `HIPBLASLT_LOG_LEVEL=5`.
 **When it is silent.** rocBLAS with `ROCBLAS_USE_HIPBLASLT=1` goes back to Tensile for problems that hipBLASLt
 does not solve, and no level shows it. An unsolved product in hipBLASLt shows as the heuristic's empty answer.
 
-**What proves.** Nothing: no line shows that all problems were met.
+**What proves the end.** Nothing: no line shows that all problems were met.
 
 Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.10 to 1.1, bitsandbytes 0.48, flash-attn 2.8 (source and threads).
 """
@@ -146,6 +146,66 @@ TRITON_ATTENTION = Rule(
 SETTING = "HIPBLASLT_LOG_LEVEL=5, and a marker in the policy for the end of the run"
 _AT_IMPORT = "the warning comes at import, and says nothing of the calls"
 _MET = "problems are named when they are met, and nothing shows that all of them were"
+BLAS_MANUAL = """rocm.blas: hipBLASLt and rocBLAS, which compute PyTorch's matrix products on AMD GPUs.
+
+    UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas
+
+**What falls back.** All matrix products of the process run on the older library, where hipBLASLt does not know
+the GPU; a product in xf32 is computed in fp32, where hipBLASLt has no kernel for it.
+
+**At which setting it speaks.** PyTorch's warning comes by default, once a process. hipBLASLt itself needs
+`HIPBLASLT_LOG_LEVEL=5`.
+
+**When it is silent.** rocBLAS with `ROCBLAS_USE_HIPBLASLT=1` goes back to Tensile for problems that hipBLASLt
+does not solve, and no level shows it. An unsolved product in hipBLASLt shows as the heuristic's empty answer.
+
+**What proves the end.** Nothing: no line shows that all products were met.
+
+Wording seen for PyTorch 2.4 to 2.9 and hipBLASLt 0.10 to 1.1 (source and threads).
+"""
+CK_MANUAL = """rocm.ck: Composable Kernel, AMD's kernel templates, and the problems that none of its instances takes.
+
+    RuntimeError: wrong! device_gemm with the specified compilation parameters does not support this GEMM problem
+
+**What falls back.** A problem that no instance takes is an error; the program goes another way, or ends.
+
+**At which setting it speaks.** By default: it is an exception.
+
+**When it is silent.** Where the caller catches the exception and prints nothing.
+
+**What proves the end.** Nothing: no line shows that all problems were met.
+
+Wording seen for ROCm 5.7 to 7.1, through AITER and vLLM (threads).
+"""
+BITSANDBYTES_MANUAL = """bitsandbytes: quantised matrix products that leave their fast kernel, on AMD and NVIDIA GPUs.
+
+    UserWarning: inner dimension (100) is not aligned for fast kernel with blocksize=64, falling back to slower implementation.
+
+**What falls back.** An 8-bit product is computed in fp32, where the library has no kernel for its shape; a 4-bit
+product takes its slow kernel, where the inner dimension does not divide by the block size.
+
+**At which setting it speaks.** Python warnings, which are on by default.
+
+**When it is silent.** Python shows a warning once for each source line, so other shapes may have no line.
+
+**What proves the end.** Nothing: no line shows that all products were met.
+
+Wording seen for 0.41 to 0.48 (0.48 source).
+"""
+FLASH_ATTENTION_MANUAL = """flash-attn: the attention package, where it was built without its kernels for the AMD GPU.
+
+    UserWarning: flash_attn_2_cuda (which has ROCm/HIP kernels) not found, falling back to Triton implementation
+
+**What falls back.** Attention runs on the Triton implementation, in the whole process.
+
+**At which setting it speaks.** A Python warning at import, on by default.
+
+**When it is silent.** After the import: the warning says nothing of the calls.
+
+**What proves the end.** Nothing: no line says which kernel a call takes.
+
+Wording seen for 2.8 (source).
+"""
 READERS = (
     Reader(
         name=BLAS,
@@ -154,6 +214,9 @@ READERS = (
         required=frozenset({Kind.SLOWER_KERNEL}),
         prove=vendor.unended("one warning stands for the whole process", SETTING, Kind.SLOWER_KERNEL),
         setting=SETTING,
+        manual=BLAS_MANUAL,
+        silent="partly: a GPU that hipBLASLt does not know is warned of, single products are not",
+        seen_in="PyTorch 2.4 to 2.9, hipBLASLt 0.10 to 1.1 (source and public threads)",
     ),
     Reader(
         name=CK,
@@ -161,6 +224,9 @@ READERS = (
         markers=(),
         required=frozenset({Kind.OP_FALLBACK}),
         prove=vendor.unended(_MET, "", Kind.OP_FALLBACK),
+        manual=CK_MANUAL,
+        silent="no: it is an error",
+        seen_in="ROCm 5.7 to 7.1, through AITER and vLLM (public threads)",
     ),
     Reader(
         name=BITSANDBYTES,
@@ -168,6 +234,9 @@ READERS = (
         markers=(),
         required=frozenset({Kind.OP_FALLBACK}),
         prove=vendor.unended(_MET, "", Kind.OP_FALLBACK),
+        manual=BITSANDBYTES_MANUAL,
+        silent="no: warned of, once for each source line",
+        seen_in="0.41 to 0.48 (0.48 source)",
     ),
     Reader(
         name=FLASH_ATTENTION,
@@ -175,5 +244,8 @@ READERS = (
         markers=(),
         required=frozenset({Kind.SLOWER_KERNEL}),
         prove=vendor.unended(_AT_IMPORT, "", Kind.SLOWER_KERNEL),
+        manual=FLASH_ATTENTION_MANUAL,
+        silent="no: warned of at import",
+        seen_in="2.8 (source)",
     ),
 )

@@ -11,8 +11,8 @@ the line about a decode batch, which is printed once for many steps (`--decode-l
 **When it is silent.** With `--log-level` above info. An attention backend that is chosen as the second best
 for this hardware; what torch.compile left to framework calls.
 
-**What proves.** `Capture cuda graph end` comes after all layers ran: a missing configuration would have been
-printed. Each of the tags that speaks (`TP0`, `DP1 TP3`) has to print it.
+**What proves the end.** `Capture cuda graph end` comes after all layers ran: a missing configuration would
+have been printed. Each of the tags that speaks (`TP0`, `DP1 TP3`) has to print it.
 
 Wording from the source of 0.5.23; `disable_cuda_graph=True` in the printed arguments since 0.2.
 """
@@ -309,4 +309,7 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: what it refuses is told, an attention backend that is its second choice is not",
+    seen_in="0.5.23 (source), some of it since 0.2",
 )

@@ -188,5 +188,14 @@ def version(evidence: Evidence) -> str | None:
 
 
 READER = Reader(
-    name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove, setting=SETTING, version=version
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    version=version,
+    manual=__doc__,
+    silent="partly: layers off the DLA and tactics left out are warned of, each layer's precision is not told",
+    seen_in="5 to 10 (public threads; source of trtexec, onnx-tensorrt and Polygraphy)",
 )

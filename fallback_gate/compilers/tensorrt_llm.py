@@ -177,4 +177,7 @@ READER = Reader(
     prove=prove,
     setting=SETTING,
     version=version,
+    manual=__doc__,
+    silent="no: warned of, once for each layer or operator",
+    seen_in="0.10 to 1.3 (public threads), 0.12 to 1.3 (source)",
 )

@@ -1,4 +1,4 @@
-r"""TGI (Hugging Face Text Generation Inference): CUDA graphs that are off, a fused norm that is missing.
+r"""TGI: Hugging Face's Text Generation Inference: CUDA graphs that are off, a fused norm that is missing.
 
     2026-01-01 00:00:00.000 | WARNING  | text_generation_server.cli:serve:101 - LoRA adapters incompatible with CUDA Graphs. Disabling CUDA Graphs.
 
@@ -8,7 +8,7 @@ r"""TGI (Hugging Face Text Generation Inference): CUDA graphs that are off, a fu
 
 **When it is silent.** The attention implementation and quantised kernels are chosen without a word.
 
-**What proves.** Nothing: no line says that graphs are on.
+**What proves the end.** Nothing: no line says that graphs are on.
 
 Wording from the source at db931fcf42.
 """
@@ -62,4 +62,13 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     }
 
 
-READER = Reader(name=NAME, rules=(GRAPHS_OFF, APEX), markers=(), required=REQUIRED, prove=prove)
+READER = Reader(
+    name=NAME,
+    rules=(GRAPHS_OFF, APEX),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="partly: CUDA graphs that are off are told, the choice of kernels is not",
+    seen_in="1.x to 3.x (source)",
+)

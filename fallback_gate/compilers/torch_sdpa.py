@@ -71,4 +71,14 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING)}
 
 
-READER = Reader(name=NAME, rules=(REFUSED,), markers=(), required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=(REFUSED,),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes: the plain way of attention is taken without a line",
+    seen_in="PyTorch 2.0 to 2.14 (source)",
+)

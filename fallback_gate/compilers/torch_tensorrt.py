@@ -236,4 +236,14 @@ def _nodes(evidence: Evidence) -> Proof:
     return Proof(State.PROVEN, why, evidence.first("torch-tensorrt/dry-run"))
 
 
-READER = Reader(name=NAME, rules=RULES, markers=MARKERS, required=REQUIRED, prove=prove, setting=SETTING)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: skipped graphs and failed conversions are warned of, single nodes are not",
+    seen_in="2.14 (run), 2.9 to 2.14 (source)",
+)

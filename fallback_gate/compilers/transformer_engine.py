@@ -198,4 +198,7 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: attention is chosen without a word, the rest is warned of",
+    seen_in="2.3 to 2.15 (source and public threads)",
 )

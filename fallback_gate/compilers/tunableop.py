@@ -13,7 +13,7 @@ there was no result, `3` for which product. The validator that failed is a warni
 (`PYTORCH_TUNABLEOP_TUNING=1`) a product without a result is tuned at its first call: no fallback. A tuned result
 may be `Default`: the library's own choice was the fastest.
 
-**What proves.** Nothing: products are met while the program runs, and no line shows the last one.
+**What proves the end.** Nothing: products are met while the program runs, and no line shows the last one.
 
 Wording seen in the source of 2.3 to 2.9.
 """
@@ -109,4 +109,7 @@ READER = Reader(
     required=frozenset({Kind.UNTUNED_CONFIG}),
     prove=prove,
     setting=SETTING,
+    manual=__doc__,
+    silent="partly: a results file that is thrown away is warned of, single products are not",
+    seen_in="2.3 to 2.9 (source)",
 )
