@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from fallback_gate import check
+from fallback_gate.model import Outcome
 from tests.compilers.lines import clean
 
 CLEAN = "".join(line + "\n" for line in clean())
@@ -229,3 +231,13 @@ def test_exit_zero_hides_blocked_and_nothing_else(content: str, code: int, tmp_p
 def test_a_hostile_line_is_no_bug_of_ours(hostile: str, tmp_path: Path) -> None:
     done = run(tmp_path, put(tmp_path, "a.log", CLEAN + hostile + "\n"))
     assert done.returncode in (0, 1, 3), done.stderr[-500:]
+
+
+def test_openings_of_long_records_over_and_over(tmp_path: Path) -> None:
+    """Each opening may read thousands of lines after it; together they may not read the square of the log."""
+    opening = "I1130 00:00:00.000000 7 torch/_dynamo/utils.py:1] TorchDynamo attempted to trace the following frames: ["
+    log = tmp_path / "openings.log"
+    log.write_text(f"{opening}\n" * 4000, encoding="utf-8")
+    verdict = check([log], "builtin:strict")
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert "overlap" in (verdict.logs[0].problem or "")

@@ -15,7 +15,7 @@ from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import expression
-from fallback_gate.scan.record import Record
+from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 
 
@@ -127,7 +127,7 @@ def read_log(
             if not known and book.smells(hit):
                 said.smelt(record)
         _conclude(said, book, tell)
-    except OutOfTime as problem:
+    except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
     _settle(said, book)
     return said

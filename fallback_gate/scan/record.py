@@ -19,13 +19,28 @@ _FILLER = FILLER.decode()
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 
 
+FIRST_ALLOWANCE = 300_000  # lines
+ALLOWANCE_BYTES = 256  # bytes of a log that allow for one line more
+
+
 @dataclass(slots=True)
 class View:
-    """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`."""
+    """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`.
+
+    `allowance`: lines around hits that may still be read. It grows with the log, so that a log of nothing
+    but openings of long records can't cost the square of its size.
+    """
 
     buffer: bytearray
     end: int
     branches: tuple[str, ...] = ()
+    allowance: int = FIRST_ALLOWANCE
+
+    def spend(self) -> None:
+        """One line more was read. Raises `Exhausted`."""
+        self.allowance -= 1
+        if self.allowance < 0:
+            raise Exhausted("its records overlap so much that reading them all would take too long")
 
     def line(self, at: int) -> tuple[int, int]:
         """Start and end (without its line feed) of the line that holds the byte `at`, both bounded."""
@@ -41,6 +56,10 @@ class View:
             start = max(start, at - LONGEST_LINE // 4)
             end = min(end, start + LONGEST_LINE)
         return self.buffer[start:end].decode("utf-8", "replace")
+
+
+class Exhausted(Exception):
+    """The records of a log were read over and over, far beyond its size; the text says so."""
 
 
 class Line(NamedTuple):
@@ -85,6 +104,7 @@ class Record:
         """The next lines of the same stream, unwrapped, at most `limit`."""
         at, skipped, given = self.end + 1, 0, 0
         while at < self.view.end and given < limit and skipped < WIDEST_GAP:
+            self.view.spend()
             start, end = at, self.view.buffer.find(b"\n", at, self.view.end)
             end = self.view.end if end < 0 else end
             text, envelope = self._unwrap(self.view.text(start, end, start))
@@ -103,6 +123,7 @@ class Record:
         end = self.start - 1
         for _ in range(limit):
             while True:
+                self.view.spend()
                 if end < 0:
                     return
                 start = self.view.buffer.rfind(b"\n", max(0, self.start - LONGEST_LINE), end) + 1
@@ -125,6 +146,7 @@ class Record:
         at = mine = self.end + 1
         given = 0
         while given < limit:
+            self.view.spend()
             hit = at
             if not buffer.startswith(literal, at, stop):
                 hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
-from fallback_gate.scan.record import LONGEST_LINE, Record, View, record_at
+from fallback_gate.scan.record import ALLOWANCE_BYTES, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches
 
 READ = 1 << 20  # bytes a read
@@ -113,6 +113,7 @@ class Scan:
         if got and not self.extent.bytes:
             view.branches = branches(bytes(view.buffer[: min(got, HEAD)]))
         view.end += got
+        view.allowance += got // ALLOWANCE_BYTES
         self.extent.bytes += got
         return got > 0
 
