@@ -158,6 +158,7 @@ def _read(
             book.expressions,
             _Watched(stream, source, progress) if progress else stream,
             count_lines=count_lines,
+            rests=book.rests,
         )
         said = read_log(source.path, scan, book, run.fold.add)
     run.sources[source.path] = source

@@ -95,7 +95,7 @@ def test_command(file: str, logs: tuple[str, ...]) -> None:
 
 def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
     """Print what the rules find in logs."""
-    rules = tuple(rules)
+    book = Book({}, rules)
     sources, errors = expand(list(logs), Path.cwd())
     if errors:
         raise InputError("; ".join(str(error) for error in errors))
@@ -106,8 +106,8 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
             reports.append(report)
 
         with source.open() as stream:
-            scan = Scan(Book({}, rules).expressions, stream, count_lines=True)
-            said = read_log(source.path, scan, Book({}, rules), tell)
+            scan = Scan(book.expressions, stream, count_lines=True, rests=book.rests)
+            said = read_log(source.path, scan, book, tell)
         seen = {
             marker: count
             for compilers in said.processes.values()

@@ -14,7 +14,7 @@ from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, ProcessKey, Report
-from fallback_gate.scan.anchors import expression
+from fallback_gate.scan.anchors import cut, expression
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 
@@ -22,6 +22,7 @@ from fallback_gate.scan.window import Extent, Hit, Scan
 class Book:
     """The rules of all readers, and of the user, ready for the scan.
 
+    `expressions` is what the scan looks for, `rests` what must follow each anchor's part of it.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
     takes its proof from the user's markers.
     """
@@ -29,7 +30,7 @@ class Book:
     def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:
         self.readers = dict(readers)
         self.own_markers: dict[str, dict[str, Marker]] = {}
-        self._by_anchor: dict[bytes, list[Rule | Marker]] = {}
+        self._by_anchor: dict[str, list[Rule | Marker]] = {}
         for reader in readers.values():
             for entry in reader.entries:
                 self._enter(entry)
@@ -44,12 +45,14 @@ class Book:
         for compiler, reported in kinds.items():
             if compiler not in readers:
                 self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
-        self.expressions = [*self._by_anchor, *near_miss.EXPRESSIONS]
+        parts = [cut(anchor) for anchor in self._by_anchor]
+        self.expressions = [*(expression(head) for head, _ in parts), *near_miss.EXPRESSIONS]
+        self.rests = [rest.encode() for _, rest in parts]
         self._entries = list(self._by_anchor.values())
 
     def _enter(self, rule: Rule | Marker) -> None:
         for anchor in rule.anchor:
-            self._by_anchor.setdefault(expression(anchor), []).append(rule)
+            self._by_anchor.setdefault(anchor, []).append(rule)
 
     def of(self, hit: Hit) -> Iterable[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""

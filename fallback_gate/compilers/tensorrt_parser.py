@@ -45,7 +45,7 @@ def of_node(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         if fault and "While parsing" not in text:
             report = report._replace(reason=(fault["why"] or fault["other"])[:300])
             break
-        if rule.anchor[0].split("{n}")[0] in text or "Parsing model failed" in text:
+        if rule.anchor[0] in text or "Parsing model failed" in text:
             break
     yield report._replace(layer=match.groupdict().get("out"))
 
@@ -53,7 +53,7 @@ def of_node(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 PARSER = Rule(
     id="tensorrt/parser-refused",
     compiler=NAME,
-    anchor=("While parsing node number {n} [",),
+    anchor=("While parsing node number ",),
     pattern=r"While parsing node number \d{1,6} \[(?P<op>\w{1,80})(?: -> \"(?P<out>[^\"]{1,300})\")?\]:\s*$",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,

@@ -135,7 +135,7 @@ SKIPPED = Rule(
 REMOVED = Rule(
     id="torch-tensorrt/block-removed",
     compiler=NAME,
-    anchor=("Removing partition which has {n} < {n} ", "smaller than the threshold: {n} < {n}"),
+    anchor=("Removing partition which has ", "smaller than the threshold: "),
     pattern=r"(?P<reason>Removing partition which has \d{1,9} < \d{1,9} computational operators"
     r"|Eliminating acc subgraph because it's smaller than the threshold: \d{1,9} < \d{1,9})",
     kind=Kind.OP_FALLBACK,

@@ -52,7 +52,7 @@ def at_exit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 FALLBACK = Rule(
     id="torchair-inductor/fallback",
     compiler=NAME,
-    anchor=("Fallback {n}x ",),
+    anchor=("[INFO] Fallback ",),
     pattern=r"\[RANK(?P<rank>\d{1,6})\] \[INFO\] Fallback \d{1,9}x (?P<op>[\w.:]{1,256})(?P<site>\([^#]{0,4000})# reason: (?P<reason>.*)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
@@ -105,7 +105,7 @@ MARKERS = (
     Marker(
         id="torchair-inductor/lowered",
         compiler=NAME,
-        anchor=("Lowered {n}x ",),
+        anchor=("[INFO] Lowered ",),
         pattern=r"\[RANK(\d{1,6})\] \[INFO\] Lowered \d{1,9}x [\w.:]{1,256}\(",
         shows="TORCH_COMPILE_DEBUG=1 was set: what was lowered is listed, and after it what was not.",
         seen_in=_SEEN,

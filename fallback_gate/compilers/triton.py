@@ -79,7 +79,7 @@ DOT = Rule(
         "acceleration not applied due to unsupported shapes",
         "It falls back to the FMA path",
         "Attempting to map dot operation to FMA",
-        "t use MMA V{n} for the dot op",
+        "t use MMA V",
         "Unable to select MFMA intrinsic",
         "Decomposing scaled dot operation into regular",
         "missing native support for fp8 variant",

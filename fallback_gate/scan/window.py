@@ -58,13 +58,17 @@ class Scan:
     A hit's record is good until the next one is asked for: the window moves on.
 
     `count_lines`: positions are line numbers, counted on the way; else they are byte offsets of line
-    starts, to be turned into numbers later by the source.
+    starts, to be turned into numbers later by the source. `rests`: what must follow a match of the first
+    expressions, one for each.
     """
 
-    def __init__(self, expressions: Sequence[bytes], stream: Stream, *, count_lines: bool) -> None:
+    def __init__(
+        self, expressions: Sequence[bytes], stream: Stream, *, count_lines: bool, rests: Sequence[bytes] = ()
+    ) -> None:
         self._scan: Callable[..., None] = anchors.database([*expressions, *anchors.ANY_RANK])
         self._any_rank = len(expressions)  # reported at most a few times, then each rank is looked for
         self._scan_ranks: Callable[..., None] | None = None
+        self._rests = rests
         self._stream = stream
         self._count_lines = count_lines
         self._view = View(bytearray(WINDOW), 0)
@@ -127,10 +131,13 @@ class Scan:
                 return
             stop, piece = view.end, True
         start, base, pending, known = self._scanned, self._base + self._scanned, self._pending, self._latest
+        rests = self._rests
 
         def found(anchor: int, _start: int, end: int, _flags: int, _context: object) -> None:
             if anchor >= self._any_rank:
                 self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)
+                return
+            if anchor < len(rests) and not view.buffer.startswith(rests[anchor], start + end):
                 return
             hit = (base + end - 1, anchor)
             if hit > known:

@@ -118,7 +118,9 @@ def test_64_ranks_interleaved_line_by_line(chunked: Any, around: str) -> None:
     lines = [around + line for row in itertools.zip_longest(*columns) for line in row if line is not None]
     book = Book(READERS)
     told: dict[ProcessKey, Report] = {}
-    scan = Scan(book.expressions, chunked(("\n".join(lines) + "\n").encode()), count_lines=True)
+    scan = Scan(
+        book.expressions, chunked(("\n".join(lines) + "\n").encode()), count_lines=True, rests=book.rests
+    )
     evidence = read_log("x", scan, book, lambda report, process: told.setdefault(process, report) and None)
     assert evidence.extent.ranks == set(range(64))
     assert len(told) == 64
