@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs bench clean
+.PHONY: help demo test lint types unit test-compilers docs bench clean
 
 help: ## Show what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.developed: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(VENV)/.compilers: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
@@ -37,6 +41,9 @@ types: $(VENV)/.developed ## Type check
 
 unit: $(VENV)/.developed ## The core tests
 	$(BIN)/python -m pytest
+
+test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they print
+	$(BIN)/python -m pytest tests/live
 
 docs: $(VENV)/.developed ## Write docs/readers from the readers
 	$(BIN)/python docs/generate.py
