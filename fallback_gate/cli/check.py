@@ -120,7 +120,8 @@ def check_command(
             exit_zero=exit_zero,
             progress=moved,
         )
-    to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"])
+    read = [log.path.partition("!/")[0] for log in verdict.logs] + [policy or "", waiver or "", *rules]
+    to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"], keep=read)
     in_color = wants_color(color, os.environ, sys.stdout.isatty())
     to_stdout(rendered(verdict, format, color=in_color, verbose=verbose, quiet=quiet))
     for name, path in output:

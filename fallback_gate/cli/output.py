@@ -48,11 +48,18 @@ def to_stdout(report: str) -> None:
     click.echo(data.encode(encoding, "backslashreplace"), nl=False)
 
 
-def to_files(reports: Sequence[tuple[str, str]]) -> None:
+def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> None:
     """Write reports to their paths, all of them or none: under temporary names first, then renamed.
 
-    Raises `OutputError`.
+    Raises `OutputError`, also where a report would take the place of another one or of a file in `keep`.
     """
+    places = [os.path.realpath(path) for path, _ in reports]
+    inputs = {os.path.realpath(path) for path in keep if path}
+    for (path, _), place in zip(reports, places, strict=True):
+        if place in inputs:
+            raise OutputError(f"the report {path} would overwrite an input; name another place with --output")
+        if places.count(place) > 1:
+            raise OutputError(f"two reports go to {path}; name another place for one of them with --output")
     written: list[tuple[str, Path]] = []
     path = ""
     try:

@@ -105,7 +105,7 @@ COUNTED = Rule(
     id="openvino/reference-kernel-counted",
     compiler=NAME,
     anchor=("execType: ref",),
-    pattern=r"(?:^|(?<=\s))(?P<name>\S{1,300})\s+(?:Status\.)?EXECUTED\s+layerType: ?(?P<type>\w{1,60})\s+execType: ?(?P<how>ref\w{0,60})\b",
+    pattern=r"(?:^|(?<=\s))(?P<name>[^\s\x22]{1,300})\s+(?:Status\.)?EXECUTED\s+layerType: ?(?P<type>\w{1,60})\s+execType: ?(?P<how>ref\w{0,60})\b",
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The CPU plugin has no optimised kernel for the node as it is: a naive loop computes it.",

@@ -2,12 +2,16 @@
 
 A pattern runs on the one line that was hit. A user's pattern runs with a time limit a line and a budget a
 log: `OutOfTime` makes the log unproven, never silent.
+
+What stands in an open double quote, in a comment or in a command that a shell shows is text about a message:
+a request's prompt, a generated source, a `grep`.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from re import Match
 
@@ -16,7 +20,8 @@ from fallback_gate.events.names import operator
 from fallback_gate.model import Location, Report
 from fallback_gate.scan.record import Record
 
-BUDGET_SECONDS = 20.0
+BUDGET_SECONDS = 10.0
+_ASIDE = re.compile(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
 class OutOfTime(Exception):
@@ -32,15 +37,16 @@ class Budget:
 
 def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
     """The reports of one rule on one record; empty where its pattern does not match."""
-    match = _match(rule, record, budget)
-    if match is None:
-        return ()
-    return rule.read(rule, record, match) if rule.read else (by_groups(rule, record, match),)
+    if rule.read:
+        match = next(_matches(rule, record, budget), None)
+        return rule.read(rule, record, match) if match else ()
+    found = {match.groups(): match for match in _matches(rule, record, budget)}
+    return [by_groups(rule, record, match) for match in found.values()]
 
 
 def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sighting]:
     """The sightings of one marker on one record; empty where its pattern does not match."""
-    match = _match(marker, record, budget)
+    match = next(_matches(marker, record, budget), None)
     if match is None:
         return ()
     if marker.read:
@@ -48,19 +54,28 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
     return (Sighting(marker.id, record.position, tuple(str(group or "") for group in match.groups())),)
 
 
-def _match(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
-    if rule.limit is None:
-        return compiled(rule.pattern).search(record.text)
-    search = compiled_with_limit(rule.pattern)
+def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:
+    """Where the pattern matches and the line is not telling of a message that somebody else may print."""
+    text = record.text
+    found = compiled(rule.pattern).finditer(text) if rule.limit is None else _within_limit(rule, text, budget)
+    for match in found:
+        if text.count('"', 0, match.start()) % 2 == 0 and not _ASIDE.match(text):
+            yield match
+
+
+def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Match[str]]:
+    """The matches of a pattern that we do not trust, while its time lasts."""
     began = time.process_time()
     try:
-        return search(record.text, timeout=min(rule.limit, max(budget.left, 0.001)))
+        yield from compiled_with_limit(rule.pattern)(
+            text, timeout=min(rule.limit or 0, max(budget.left, 0.001))
+        )
     except TimeoutError:
         raise OutOfTime(f"the pattern of rule {rule.id} took more than {rule.limit} s on one line") from None
     finally:
         budget.left -= time.process_time() - began
-        if budget.left <= 0:
-            raise OutOfTime(f"the patterns of the policy took more than {BUDGET_SECONDS:.0f} s on this log")
+    if budget.left <= 0:
+        raise OutOfTime(f"the patterns of the policy took more than {BUDGET_SECONDS:.0f} s on this log")
 
 
 def by_groups(rule: Rule, record: Record, match: Match[str]) -> Report:

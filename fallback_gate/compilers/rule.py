@@ -13,7 +13,7 @@ An anchor holds no character that an envelope changes: no quote, backslash, tab 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from re import Match
@@ -90,22 +90,31 @@ class Marker:
 class Evidence:
     """All that one process said about one compiler: its sightings by marker, and the kinds it reported.
 
-    Bounded: of each marker the distinct facts are kept with the position of the first, and their count.
+    Bounded: of each marker the distinct facts are kept with the position of the first, how often each came
+    again, where the marker was last seen, and the count of all. `back` is how far the clock ever ran back.
     """
 
     facts: dict[str, dict[tuple[str, ...], int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    again: dict[str, dict[tuple[str, ...], int]] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)
     reported: set[Kind] = field(default_factory=set)
     rules: dict[str, int] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)  # why this log as a whole can't be trusted
     markers: dict[str, Marker] = field(default_factory=dict)  # the user's own, by id
     span: tuple[float, float] | None = None  # when the first and the last record were written
+    now: float | None = None  # when the latest record that was read was written
+    back: float = 0.0  # seconds
 
     def add(self, sighting: Sighting) -> None:
         """Keep a sighting."""
         seen = self.facts.setdefault(sighting.marker, {})
-        if sighting.facts in seen or len(seen) < 100_000:
-            seen.setdefault(sighting.facts, sighting.position)
+        if sighting.facts in seen:
+            again = self.again.setdefault(sighting.marker, {})
+            again[sighting.facts] = again.get(sighting.facts, 0) + 1
+        elif len(seen) < 100_000:
+            seen[sighting.facts] = sighting.position
+        self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
         self._saw(sighting.when)
 
@@ -119,26 +128,40 @@ class Evidence:
         if when is not None:
             first, last = self.span or (when, when)
             self.span = (min(first, when), max(last, when))
+            if self.now is not None:
+                self.back = max(self.back, self.now - when)
+            self.now = when
 
     def merge(self, other: Evidence) -> None:
         """Pool what lines of the same process in the same log say."""
         for marker, facts in other.facts.items():
             mine = self.facts.setdefault(marker, {})
             for fact, position in facts.items():
+                times = other.times(marker, fact) - (fact not in mine)
+                if times:
+                    again = self.again.setdefault(marker, {})
+                    again[fact] = again.get(fact, 0) + times
                 mine.setdefault(fact, position)
+            self.last[marker] = max(self.last.get(marker, -1), other.last.get(marker, -1))
             self.counts[marker] = self.counts.get(marker, 0) + other.counts.get(marker, 0)
         self.reported |= other.reported
         for rule, count in other.rules.items():
             self.rules[rule] = self.rules.get(rule, 0) + count
         self.trouble += other.trouble
         self.markers = self.markers or other.markers
-        for when in other.span or ():
-            self._saw(when)
+        if other.span:
+            first, last = self.span or other.span
+            self.span = (min(first, other.span[0]), max(last, other.span[1]))
+        self.back = max(self.back, other.back)
 
     def first(self, marker: str) -> int | None:
         """Where the marker was first seen, or None."""
         seen = self.facts.get(marker)
         return min(seen.values()) if seen else None
+
+    def times(self, marker: str, fact: tuple[str, ...]) -> int:
+        """How often the marker told this fact."""
+        return int(fact in self.facts.get(marker, ())) + self.again.get(marker, {}).get(fact, 0)
 
     def of(self, marker: str) -> set[tuple[str, ...]]:
         """The distinct facts that the marker told."""
@@ -182,8 +205,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def compiled_with_limit(pattern: str) -> Callable[..., Match[str] | None]:
+def compiled_with_limit(pattern: str) -> Callable[..., Iterator[Match[str]]]:
     """The search of a pattern that we do not trust: `regex` can be given a `timeout` in seconds."""
     import regex
 
-    return cast("Callable[..., Match[str] | None]", regex.compile(pattern).search)
+    return cast("Callable[..., Iterator[Match[str]]]", regex.compile(pattern).finditer)

@@ -7,6 +7,7 @@ time. `read` makes it a `Rule` (it has a kind) or a `Marker` (it proves kinds, o
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from fallback_gate.sources.envelope import unwrap
 SHORTEST_ANCHOR = 4
 LONGEST_ANCHOR = 200
 LONGEST_PATTERN = 4096  # bytes
+MOST_REPEATS = 1000  # of a counted repeat
 
 GROUPS = ("op", "reason", "file", "line", "function", "layer")
 
@@ -120,6 +122,9 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     if len(said.pattern.encode("utf-8", "surrogatepass")) > LONGEST_PATTERN:
         yield Fault(key, f"the pattern is longer than {LONGEST_PATTERN} bytes", "declare two messages")
         return
+    if any(int(count[:9]) > MOST_REPEATS for count in re.findall(r"\{\s*(?:\d*\s*,)?\s*(\d+)", said.pattern)):
+        yield Fault(key, f"the pattern repeats something more than {MOST_REPEATS} times", "use + or *")
+        return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -127,7 +132,7 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     except regex.error as error:
         yield Fault(key, f"the pattern is not valid: {error}", "correct it (the syntax of Python's regex)")
         return
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
         yield Fault(key, "the pattern can't be compiled", "make it simpler")
         return
     if not said.is_marker:

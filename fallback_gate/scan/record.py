@@ -42,12 +42,15 @@ class View:
         if self.allowance < 0:
             raise Exhausted("its records overlap so much that reading them all would take too long")
 
-    def line(self, at: int) -> tuple[int, int]:
-        """Start and end (without its line feed) of the line that holds the byte `at`, both bounded."""
+    def line(self, at: int, known_end: int = -1) -> tuple[int, int]:
+        """Start and end (without its line feed) of the line that holds the byte `at`.
+
+        The start is at most `LONGEST_LINE` before; `known_end` is the end where it is known already.
+        """
         start = self.buffer.rfind(b"\n", max(0, at - LONGEST_LINE), at) + 1
         if start == 0 and at > LONGEST_LINE:
             start = at - LONGEST_LINE
-        end = self.buffer.find(b"\n", at, self.end)
+        end = known_end if known_end >= 0 else self.buffer.find(b"\n", at, self.end)
         return start, self.end if end < 0 else end
 
     def text(self, start: int, end: int, at: int) -> str:

@@ -158,23 +158,27 @@ class Scan:
             self.extent.local_ranks.add(rank - anchors.MOST_RANKS)
 
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
-        """Hand out the hits whose records are in the window, the anchors of one line together."""
+        """Hand out the hits whose records are in the window, the anchors of one part of a line together."""
         view, pending = self._view, self._pending
         ready = view.end if last else view.end - BEHIND
+        line_end = -1  # of the last hit's line: a long one is not measured again
         while pending:
             offset, anchor = pending[0]
             at = offset - self._base
             if at > ready:
                 return
             pending.popleft()
-            start, end = view.line(at)
-            rewritten = view.buffer.find(b"\r", at, end)
-            part = end if rewritten < 0 else rewritten
-            here: tuple[int, ...] = (anchor,)
+            if not at <= line_end:
+                line_end = -1
+            start, end = view.line(at, line_end)
+            line_end = end
+            rewritten = view.buffer.find(b"\r", at, min(end, at + LONGEST_LINE))
+            part = min(end, at + LONGEST_LINE // 2) if rewritten < 0 else rewritten
+            here = [anchor]
             while pending and pending[0][0] - self._base < part:
-                here += (pending.popleft()[1],)
+                here.append(pending.popleft()[1])
             position = self._position(start) if self._count_lines else self._base + start
-            yield Hit(record_at(view, at, start, end, position, counts_lines=self._count_lines), here)
+            yield Hit(record_at(view, at, start, end, position, counts_lines=self._count_lines), tuple(here))
 
     def _position(self, start: int) -> int:
         if start > self._counted:

@@ -42,3 +42,18 @@ def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="taken"):
         to_files([(str(tmp_path / "taken"), "x")])
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_report_never_takes_the_place_of_an_input(tmp_path: Path) -> None:
+    log = tmp_path / "compile.log"
+    log.write_text("x")
+    with pytest.raises(OutputError, match="overwrite an input"):
+        to_files([(str(tmp_path / "." / "compile.log"), "{}")], keep=[str(log)])
+    assert log.read_text() == "x"
+
+
+def test_two_reports_need_two_places(tmp_path: Path) -> None:
+    place = str(tmp_path / "report")
+    with pytest.raises(OutputError, match="two reports"):
+        to_files([(place, "a"), (place, "b")])
+    assert list(tmp_path.iterdir()) == []

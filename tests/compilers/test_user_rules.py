@@ -66,6 +66,8 @@ LONG = "x" * 4097
     ("changed", "key", "word"),
     [
         ({"anchor": "no "}, ("anchor",), "3 characters"),
+        ({"pattern": "(?P<op>a){99999999}z", "matches": ()}, ("pattern",), "repeats"),
+        ({"pattern": "(?P<op>a){1, 99999999}z", "matches": ()}, ("pattern",), "repeats"),
         ({"anchor": "acme: no" + "x" * 200, "matches": ()}, ("anchor",), "longer"),
         ({"anchor": 'no "kernel', "matches": ()}, ("anchor",), "quote"),
         ({"anchor": "no 'kernel", "matches": ()}, ("anchor",), "quote"),
