@@ -1,7 +1,7 @@
 """Room 3: Dynamo's records of more than one line, read: graph breaks, skipped frames, limits, errors.
 
 Every function here turns one record into reports. The rules that call them, with the lines that they
-match, stand in `torch_compile`.
+match, stand in `torch_dynamo_rules`.
 """
 
 from __future__ import annotations

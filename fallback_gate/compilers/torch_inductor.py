@@ -1,6 +1,6 @@
 """Room 3: Inductor's messages, read: fallback kernels in each artifact that shows them, and CUDA graphs.
 
-The rules that call these functions, with the lines that they match, stand in `torch_compile`.
+The rules that call these functions, with the lines that they match, stand in `torch_inductor_rules`.
 """
 
 from __future__ import annotations
