@@ -131,13 +131,39 @@ class Report(NamedTuple):
     help: str = ""
 
 
+class Place(NamedTuple):
+    """Where in the user's code one report of an event says that it is: function, stack and files."""
+
+    function: str | None = None
+    stack: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """What the reports of one event say differently: a hot entry may match any, a cold one must match all.
+
+    `ops` are, for each way to say it, the names by which a cold entry may know the operator (where no
+    operator is named: the message). `names` are all further names. `overflowed` holds the fields (`ops`,
+    `names`, `layers`, `places`) of which more were said than are kept, and `all` where the event stands
+    for fallbacks that are not kept apart: nothing can allow it.
+    """
+
+    ops: tuple[tuple[str, ...], ...] = ()
+    names: tuple[str, ...] = ()
+    layers: tuple[str | None, ...] = (None,)
+    places: tuple[Place, ...] = (Place(),)
+    overflowed: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """All reports of one fallback, folded: one for each compiler, kind, operator and location.
 
     `line` is the first physical line that reports it, `lines` the first 20, `count` all reports,
     `sites` the distinct sites, `text` the proving line (raw log text: escape it), `files` the user's
-    source files innermost first, `processes` those that printed it.
+    source files innermost first, `processes` those that printed it, `variants` what its reports say
+    differently (None where they agree).
     """
 
     id: str
@@ -162,6 +188,7 @@ class Event:
     fingerprint: str
     help: str
     processes: tuple[ProcessKey, ...] = ()
+    variants: Variants | None = None
 
 
 @dataclass(frozen=True, slots=True)

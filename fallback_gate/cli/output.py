@@ -55,11 +55,11 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
     """
     places = [os.path.realpath(path) for path, _ in reports]
     inputs = {os.path.realpath(path) for path in keep if path}
-    for place in places:
-        if place in inputs:
-            raise OutputError(f"the report {place} would overwrite an input; name another with --output")
-        if places.count(place) > 1:
-            raise OutputError(f"two reports go to {place}; name another place for one with --output")
+    for real in places:
+        if real in inputs:
+            raise OutputError(f"the report {real} would overwrite an input; name another with --output")
+        if places.count(real) > 1:
+            raise OutputError(f"two reports go to {real}; name another place for one with --output")
     written: list[tuple[str, Path]] = []
     path = ""
     try:

@@ -11,7 +11,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
-from fallback_gate.events.names import plain, spellings
+from fallback_gate.events.names import perhaps, plain, spellings
 
 LONGEST_GLOB = 1000
 
@@ -69,9 +69,10 @@ def forms(name: str) -> tuple[str, ...]:
     return tuple(form.lower() for form in spellings(name))
 
 
-def same_operator(one: str, other: str) -> bool:
-    """Whether two names are one operator; a name without an overload is any of its overloads."""
-    return comparable(one) in forms(other) or comparable(other) in forms(one)
+@lru_cache(maxsize=8192)
+def wide_forms(name: str) -> tuple[str, ...]:
+    """As `forms`, and the form without what may be an overload."""
+    return (*forms(name), *(form.lower() for form in perhaps(name)))
 
 
 @lru_cache(maxsize=1024)
@@ -90,9 +91,13 @@ def operator(globs: tuple[str, ...], name: str) -> bool:
 
 
 def operator_bare(globs: tuple[str, ...], name: str) -> bool:
-    """As `operator`, and a glob without a namespace matches the last part of the name too."""
-    last = (form.rpartition(".")[2] for form in forms(name))
-    return operator(globs, name) or any(matches(_bare(globs), part) for part in last)
+    """As `operator`, and a glob without a namespace matches the last part of the name too.
+
+    What may be an overload counts as one.
+    """
+    said = wide_forms(name)
+    whole, bare = _comparable(globs), _bare(globs)
+    return any(matches(whole, form) or matches(bare, form.rpartition(".")[2]) for form in said)
 
 
 def operator_as_function(globs: tuple[str, ...], name: str) -> bool:

@@ -6,14 +6,19 @@ key whose fact the log does not tell counts as matched when another key matches 
 entry matches only the operator itself and the innermost user function or file, by known facts alone.
 Hot beats cold; and where a whole function or program runs eager, nobody knows what it holds: with a hot
 list it is hot, unless a cold entry names that very thing.
+
+The reports of one event may differ in overload, layer, stack or message: a hot entry matches if it matches
+any of them, a cold one only if it matches all. Where more differ than are kept, a key that asks for what
+is not kept counts as matched for a hot entry and as not matched for a cold one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from fallback_gate.events import names
-from fallback_gate.model import Class, Decision, Event, Finding, Scope
+from fallback_gate.model import Class, Decision, Event, Finding, Place, Scope, Variants
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import ColdEntry, HotEntry, Policy
 
@@ -22,6 +27,8 @@ _HIDES = {
     Scope.PROGRAM: "a whole graph, session or process falls back and may hide a hot operator",
     Scope.UNKNOWN: "the message names no operator and may mean a hot one",
 }
+_SOME = "a cold entry allows some of its reports; others name another overload, layer, function or message"
+_MORE = "its reports differ in more ways than are kept, so it counts as hot where it may be and never as cold"
 
 
 def judge(event: Event, policy: Policy, today: date) -> Finding:
@@ -32,6 +39,8 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
             why = (
                 f"the log does not tell the {' and '.join(untold)}, so the entry counts as matched"
                 if untold
+                else _MORE
+                if event.variants and event.variants.overflowed
                 else None
             )
             return Finding(event, Class.HOT, Decision.BLOCKED, hot.rule, why)
@@ -42,7 +51,16 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
     if hides:
         return Finding(event, Class.HOT, Decision.BLOCKED, None, _HIDES[event.scope])
     decision = Decision.BLOCKED if policy.unlisted == "block" else Decision.WARNED
-    return Finding(event, Class.UNLISTED, decision, None, "no entry of the policy names it")
+    return Finding(event, Class.UNLISTED, decision, None, _why_unlisted(event, policy, today))
+
+
+def _why_unlisted(event: Event, policy: Policy, today: date) -> str:
+    """Why no entry holds, where one allows what the report shows of the event but not all of its reports."""
+    if event.variants is not None:
+        shown = replace(event, variants=None)
+        if _allowed_by(shown, policy, today, by_name=False) is not None:
+            return _MORE if event.variants.overflowed else _SOME
+    return "no entry of the policy names it"
 
 
 def _allowed_by(event: Event, policy: Policy, today: date, by_name: bool) -> ColdEntry | None:
@@ -71,29 +89,61 @@ def hot_untold(entry: HotEntry, event: Event) -> tuple[str, ...] | None:
     return tuple(untold) if known else None
 
 
+def _variants(event: Event) -> Variants:
+    """What the reports of an event say; where they agree, what the event says."""
+    if event.variants is not None:
+        return event.variants
+    if event.op == "*":
+        said: tuple[str, ...] = ("*", event.id, *event.names, *([event.reason] if event.reason else ()))
+    else:
+        said = names.spelled(event.op, event.names)
+    at = event.location.function if event.location else None
+    place = Place(at, event.stack, event.files)
+    return Variants((said,), event.names, (event.layer,), (place,))
+
+
+def _overflowed(event: Event, *fields: str) -> bool:
+    return event.variants is not None and not event.variants.overflowed.isdisjoint(fields)
+
+
 def _hot_op(patterns: tuple[str, ...], event: Event) -> bool | None:
-    things = (event.op, *event.names, event.layer or "*")
+    said = _variants(event)
+    layers = (layer for layer in said.layers if layer)
+    things = (event.op, *(op[0] for op in said.ops), *said.names, *layers)
     if any(globs.operator_bare(patterns, name) for name in things if name != "*"):
         return True
     if any(globs.operator_as_function(patterns, name) for name in _functions(event)):
+        return True
+    if _overflowed(event, "ops", "names", "layers", "places"):
         return True
     return None if event.op == "*" else False
 
 
 def _hot_function(patterns: tuple[str, ...], event: Event) -> bool | None:
-    functions = _functions(event)
-    return any(globs.function_loosely(patterns, name) for name in functions) if functions else None
+    if any(globs.function_loosely(patterns, name) for name in _functions(event)):
+        return True
+    if _overflowed(event, "places"):
+        return True
+    told = all(_functions_at(event, place) for place in _variants(event).places)
+    return False if told else None
 
 
 def _hot_file(patterns: tuple[str, ...], event: Event) -> bool | None:
-    files = {*event.files, *([event.location.file] if event.location and event.location.file else [])}
-    return any(globs.file_loosely(patterns, path) for path in files) if files else None
+    at = [event.location.file] if event.location and event.location.file else []
+    places = _variants(event).places
+    files = {*at, *(path for place in places for path in place.files)}
+    if any(globs.file_loosely(patterns, path) for path in files) or _overflowed(event, "places"):
+        return True
+    return False if at or all(place.files for place in places) else None
 
 
 def _hot_layer(patterns: tuple[str, ...], event: Event) -> bool | None:
-    if any(globs.matches(patterns, name) for name in (*event.names, event.layer or "")):
+    said = _variants(event)
+    if any(globs.matches(patterns, name) for name in (*said.names, *(layer or "" for layer in said.layers))):
         return True
-    return False if event.layer else None
+    if _overflowed(event, "names", "layers"):
+        return True
+    return False if all(said.layers) else None
 
 
 def _compiler(patterns: tuple[str, ...], event: Event) -> bool:
@@ -116,16 +166,19 @@ _HOT = {
 
 def _functions(event: Event) -> tuple[str, ...]:
     """All functions of the user that the log tells, innermost first."""
-    found = [*_innermost(event), *(names.function(name) for name in event.stack)]
+    found = (name for place in _variants(event).places for name in _functions_at(event, place))
     return tuple(dict.fromkeys(found))
 
 
-def _innermost(event: Event) -> tuple[str, ...]:
+def _functions_at(event: Event, place: Place) -> tuple[str, ...]:
+    return (*_innermost(event, place), *(names.function(name) for name in place.stack))
+
+
+def _innermost(event: Event, place: Place) -> tuple[str, ...]:
     """The spellings of the innermost user function; of a break or a frame, `op` is that function."""
-    top = names.function(event.stack[0]) if event.stack else None
-    at = event.location.function if event.location else None
-    at = names.function(at) if at else None
-    if at and top and at.rpartition(".")[2] == top.rpartition(".")[2]:
+    top = names.function(place.stack[0]) if place.stack else None
+    at = names.function(place.function) if place.function else None
+    if at and top and _last(at) == _last(top):
         return (at, top)
     if at or top:
         return (at or top or "",)
@@ -133,32 +186,61 @@ def _innermost(event: Event) -> tuple[str, ...]:
     return (event.op,) if is_function else ()
 
 
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _all_innermost(event: Event) -> tuple[tuple[str, ...], ...]:
+    """The innermost functions of all reports; one that names no class is the same in another's words."""
+    found = tuple(dict.fromkeys(_innermost(event, place) for place in _variants(event).places))
+    if len(found) == 1 or event.location is None or event.location.file is None:
+        return found
+    qualified = {_last(name) for said in found for name in said if "." in name}
+    told_better = [
+        said for said in found if any("." in name for name in said) or qualified.isdisjoint(map(_last, said))
+    ]
+    return tuple(told_better) or found
+
+
 def cold_matches(entry: ColdEntry, event: Event) -> bool:
-    """Whether a cold entry matches, by known facts alone."""
+    """Whether a cold entry matches all reports of an event, by known facts alone."""
+    if _overflowed(event, "all"):
+        return False
     return all(_COLD[key](patterns, event) for key, patterns in entry.asks().items())
 
 
 def _cold_op(patterns: tuple[str, ...], event: Event) -> bool:
+    if _overflowed(event, "ops"):
+        return False
+    ops = _variants(event).ops
     if event.op == "*":
         lower = tuple(glob.lower() for glob in patterns)
-        said = (event.op, event.id, *event.names, event.reason or "*")
-        return any(globs.matches(lower, text.lower()) for text in said)
-    spelled = (event.op, *(name for name in event.names if globs.same_operator(name, event.op)))
-    return any(globs.operator(patterns, name) for name in spelled)
+        return all(any(globs.matches(lower, text.lower()) for text in said) for said in ops)
+    return all(any(globs.operator(patterns, name) for name in said) for said in ops)
 
 
 def _cold_function(patterns: tuple[str, ...], event: Event) -> bool:
-    return any(globs.matches(patterns, name) for name in _innermost(event))
+    if _overflowed(event, "places"):
+        return False
+    return all(
+        any(globs.matches(patterns, name) for name in innermost) for innermost in _all_innermost(event)
+    )
 
 
 def _cold_file(patterns: tuple[str, ...], event: Event) -> bool:
-    at = event.location.file if event.location else None
-    path = at or (event.files[0] if event.files else None)
-    return path is not None and globs.file(patterns, path)
+    if event.location and event.location.file:
+        return globs.file(patterns, event.location.file)
+    if _overflowed(event, "places"):
+        return False
+    return all(
+        bool(place.files) and globs.file(patterns, place.files[0]) for place in _variants(event).places
+    )
 
 
 def _cold_layer(patterns: tuple[str, ...], event: Event) -> bool:
-    return event.layer is not None and globs.matches(patterns, event.layer)
+    if _overflowed(event, "layers"):
+        return False
+    return all(layer is not None and globs.matches(patterns, layer) for layer in _variants(event).layers)
 
 
 _COLD = {

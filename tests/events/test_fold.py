@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from fallback_gate.events import fold as folding
 from fallback_gate.events.fold import MOST_LINES, Fold
-from fallback_gate.model import Event, Kind, Location, ProcessKey, Report, Scope
+from fallback_gate.model import Event, Kind, Location, Place, ProcessKey, Report, Scope
 
 MAIN = ProcessKey("a.log", None, 1)
 
@@ -210,3 +211,106 @@ def test_a_line_number_that_is_not_known_is_left_out() -> None:
     fold.add(report(), MAIN)
     (event,) = fold.events(lambda log, positions: {}, {})
     assert (event.line, event.lines) == (None, ())
+
+
+def test_reports_that_agree_have_no_variants() -> None:
+    said = {"names": ("aten.topk",), "layer": "/a", "stack": ("f",), "at": ("m.py", 3, "f")}
+    (event,) = folded(*(report(position=n, **said) for n in range(1, 9)))
+    assert event.variants is None
+
+
+def test_what_reports_say_differently_is_kept() -> None:
+    (event,) = folded(
+        report("Gather", 10, layer="/embed/G", names=("node_1",)),
+        report("Gather", 20, layer="/decoder/G", names=("node_2",)),
+        report("Gather", 30, layer="/embed/G", names=("node_1",)),
+    )
+    assert event.layer == "/embed/G"
+    assert event.variants is not None
+    assert event.variants.layers == ("/embed/G", "/decoder/G")
+    assert event.variants.names == ("node_1", "node_2")
+    assert event.variants.ops == (("Gather",),)
+    assert not event.variants.overflowed
+
+
+def test_overloads_are_told_apart() -> None:
+    (event,) = folded(
+        report("aten::sort", 10, names=("aten.sort.stable",)),
+        report("aten::sort", 20, names=("aten.sort.values",)),
+    )
+    assert event.variants is not None
+    assert event.variants.ops == (("aten::sort", "aten.sort.stable"), ("aten::sort", "aten.sort.values"))
+
+
+def test_messages_that_name_nothing_are_told_apart() -> None:
+    said = {"scope": Scope.PROGRAM, "id": "x/y"}
+    (event,) = folded(report("*", 10, reason="a long one", **said), report("*", 20, reason="short", **said))
+    assert event.variants is not None
+    assert event.variants.ops == (("*", "x/y", "a long one"), ("*", "x/y", "short"))
+
+
+def test_at_a_known_place_what_a_report_leaves_out_is_no_other_thing() -> None:
+    (event,) = folded(
+        report("f", 10, at=("m.py", 3)),
+        report("f", 20, at=("m.py", 3, "f"), stack=("f", "g"), files=("m.py",), layer="/a"),
+    )
+    assert event.variants is not None
+    assert event.variants.places == (Place("f", ("f", "g"), ("m.py",)),)
+    assert event.variants.layers == ("/a",)
+    (event,) = folded(report("f", 10), report("f", 20, layer="/a"))
+    assert event.variants is not None
+    assert event.variants.layers == (None, "/a")
+
+
+def test_a_joined_report_keeps_its_overload_and_its_layer() -> None:
+    (event,) = folded(
+        report("aten::sort", 10, names=("aten.sort.stable",), at=("m.py", 3, "f")),
+        report("aten::sort", 20, names=("aten.sort.values",), layer="/b"),
+    )
+    assert event.variants is not None
+    assert event.variants.ops == (("aten::sort", "aten.sort.stable"), ("aten::sort", "aten.sort.values"))
+    assert event.variants.layers == ("/b",)
+    assert event.variants.places == (Place("f"),)
+
+
+def test_variants_are_bounded_and_the_bound_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MOST_VARIANTS", 200)
+    (event,) = folded(*(report("Gather", n, layer=f"/{n}") for n in range(200)))
+    assert event.variants is not None
+    assert not event.variants.overflowed
+    (event,) = folded(*(report("Gather", n, layer=f"/{n}") for n in range(300)))
+    assert event.variants is not None
+    assert (len(event.variants.layers), event.variants.overflowed) == (200, {"layers"})
+    assert event.count == 300
+
+
+def test_the_variants_of_a_run_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    fold = Fold()
+    fold._room.left = 10_000
+    for n in range(1000):
+        fold.add(report("Gather", n, layer=f"/{n}"), MAIN)
+    (event,) = fold.events(lines, {})
+    assert event.variants is not None
+    assert len(event.variants.layers) < 200
+    assert event.variants.overflowed == {"layers"}
+
+
+def test_events_beyond_the_bound_are_one_that_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MOST_EVENTS", 3)
+    events = folded(
+        *(report(f"op_{n}", 10 * n, at=("m.py", n, "f")) for n in range(1, 9)),
+        report("op_2", 90, at=("m.py", 2, "f")),
+    )
+    assert [event.op for event in events] == ["op_1", "op_2", "op_3", "*"]
+    rest = events[-1]
+    assert (rest.count, rest.line, rest.scope, rest.count_is_lower_bound) == (5, 4, Scope.UNKNOWN, True)
+    assert (rest.location, rest.stack, rest.names) == (None, (), ())
+    assert rest.variants is not None
+    assert "all" in rest.variants.overflowed
+    assert rest.fingerprint != folded(report("*", 1))[0].fingerprint
+
+
+def test_each_kind_has_its_own_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MOST_EVENTS", 0)
+    events = folded(report("a", 10), report("b", 20, kind=Kind.GRAPH_BREAK), report("c", 30))
+    assert [(event.kind, event.count) for event in events] == [(Kind.OP_FALLBACK, 2), (Kind.GRAPH_BREAK, 1)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallback_gate.events.names import function, operator, plain, spellings
+from fallback_gate.events.names import function, operator, perhaps, plain, spelled, spellings
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,8 @@ def test_plain(name: str, expected: str) -> None:
         ("model.mlp.gate", ("model.mlp.gate",)),
         ("/backbone/stages.2/blocks.14/attn/Div_4", ("/backbone/stages.2/blocks.14/attn/Div_4",)),
         ("a.b.c.default", ("a.b.c.default", "a.b.c")),
+        ("moe.gate.default", ("moe.gate.default", "moe.gate")),
+        ("moe.gate.Tensor_Scalar", ("moe.gate.Tensor_Scalar", "moe.gate")),
     ],
 )
 def test_spellings(name: str, expected: tuple[str, ...]) -> None:
@@ -81,11 +83,60 @@ WORD = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 
 @given(WORD, WORD, WORD)
 def test_all_spellings_of_an_operator_are_one(namespace: str, name: str, overload: str) -> None:
-    written = [f"{namespace}::{name}.{overload}", f"{namespace}.{name}.{overload}"]
-    written += [f"torch.ops.{one}" for one in written]
+    written = [f"{namespace}::{name}.{overload}", f"torch.ops.{namespace}.{name}.{overload}"]
+    written.append(f"torch.ops.{namespace}::{name}.{overload}")
     assert {operator(one) for one in written} == {f"{namespace}::{name}"}
     assert {spellings(one) for one in written} == {(f"{namespace}.{name}.{overload}", f"{namespace}.{name}")}
     assert operator(f"{namespace}::{name}") == f"{namespace}::{name}"
+
+
+@given(st.sampled_from(["aten", "prims", "quantized", "torchvision", "_C", "c10d"]), WORD, WORD)
+def test_in_a_namespace_of_operators_the_third_part_is_an_overload(
+    namespace: str, name: str, overload: str
+) -> None:
+    bare = f"{namespace}.{name}.{overload}"
+    assert operator(bare) == f"{namespace}::{name}"
+    assert spellings(bare) == (bare, f"{namespace}.{name}")
+
+
+@pytest.mark.parametrize("name", ["moe.experts.up", "moe.experts.gate", "tower.attn.proj_out", "torch.x.y"])
+def test_a_bare_path_of_three_parts_is_one_name(name: str) -> None:
+    assert spellings(name) == (name,)
+    assert operator(name) == name
+
+
+def test_an_operator_of_a_namespace_with_dots_has_no_overload() -> None:
+    assert spellings("a.b::c") == ("a.b.c",)
+    assert operator("a.b::c") == "a.b::c"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("moe.experts.up", ("moe.experts",)),
+        ("aten.sort.stable", ()),  # it surely has one
+        ("moe::experts", ()),
+        ("a.b::c", ()),
+        ("model.mlp.gate", ()),  # it surely has none
+        ("gate_attn", ()),
+        ("moe.experts.0", ()),
+    ],
+)
+def test_perhaps(name: str, expected: tuple[str, ...]) -> None:
+    assert perhaps(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("op", "further", "expected"),
+    [
+        ("aten::sort", ("aten.sort.stable", "sort"), ("aten::sort", "aten.sort.stable")),
+        ("aten::sort", ("aten.topk",), ("aten::sort",)),
+        ("moe::gate", ("moe.gate.fast", "moe.gate.fast.x"), ("moe::gate", "moe.gate.fast")),
+        ("aten.sort.stable", ("aten::sort", "aten.sort.values"), ("aten.sort.stable", "aten::sort")),
+    ],
+)
+def test_spelled(op: str, further: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert spelled(op, further) == expected
 
 
 @given(st.text(max_size=60))
