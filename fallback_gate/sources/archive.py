@@ -27,6 +27,9 @@ _LOCAL = struct.Struct("<4s22xHH")  # signature; lengths of name and of extra fi
 _ENCRYPTED = 0x1 | 0x40
 _STORED, _DEFLATED = 0, 8  # methods that are read
 _READ = 256 << 10
+_EMPTY = 2  # bytes of nothing, deflated
+_END = 22  # bytes of the record at an archive's end, without its comment
+_END_AT_MOST = _END + 0xFFFF
 
 
 def members(path: Path) -> list[zipfile.ZipInfo]:
@@ -44,7 +47,29 @@ def members(path: Path) -> list[zipfile.ZipInfo]:
         raise Unreadable(f"zip archive is cut off or corrupt: {error}") from error
     if sum(info.compress_size for info in infos) > size:
         raise Unreadable("zip archive is corrupt: its members hold more bytes than the archive")
-    return [info for info in infos if not info.is_dir() and not _hidden(info.filename)]
+    return [info for info in infos if not _is_folder(info) and not _hidden(info.filename)]
+
+
+def stray(path: Path) -> str | None:
+    """What an archive holds beside its members: bytes before the first or behind its end. None for most."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            first = min((info.header_offset for info in archive.infolist()), default=0)
+            comment = len(archive.comment)
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            file.seek(max(0, size - _END_AT_MOST))
+            tail = file.read()
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct.error):
+        return None  # `members` tells
+    behind = len(tail) - tail.rfind(MAGIC[1]) - _END - comment
+    if first > 0:
+        return f"zip archive has {first:,} bytes before its first member, which are not read"
+    if behind > 0:
+        return f"zip archive has {behind:,} bytes behind its end, which are not read"
+    return None
 
 
 def problem(info: zipfile.ZipInfo) -> str | None:
@@ -101,5 +126,12 @@ def _plain(reader: Reader) -> Iterator[bytes]:
         yield bytes(buffer[:count])
 
 
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    """An entry for a folder; one that holds bytes is a file, whatever its name says."""
+    return info.is_dir() and not info.file_size and info.compress_size <= _EMPTY
+
+
 def _hidden(name: str) -> bool:
-    return any(part.startswith(".") and part.strip(".") or part == "__MACOSX" for part in name.split("/"))
+    """Windows' separator is one too: `.\\logs\\x.log` is not hidden."""
+    parts = name.replace("\\", "/").split("/")
+    return any(part.startswith(".") and part.strip(".") or part == "__MACOSX" for part in parts)

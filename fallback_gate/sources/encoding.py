@@ -11,9 +11,11 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fallback_gate.sources import later
 from fallback_gate.sources.reader import Reader
 
 _READ = 64 << 10
+_KEPT = 64  # bytes of the read before that are looked at again
 _ENOUGH = 16  # bytes from which a text without a mark can be told by its NULs
 
 
@@ -45,9 +47,20 @@ def detect(head: bytes) -> Encoding:
 
 
 def transcode(reader: Reader, codec: str) -> Iterator[bytes]:
-    """The text as UTF-8, chunk by chunk; what the codec does not know becomes U+FFFD."""
+    """The text as UTF-8, chunk by chunk; what the codec does not know becomes U+FFFD.
+
+    Raises `Unreadable` at the end of a text that went on in another form.
+    """
     decoder = codecs.getincrementaldecoder(codec)(errors="replace")
     buffer = bytearray(_READ)
+    before, done, failure = b"", 0, None  # `before` starts at a whole unit
     while count := reader.readinto(buffer):
+        data = before + bytes(buffer[:count])
+        if failure is None and (form := later.not_utf_16(data, codec)):
+            failure = later.changed(done, form)
+        before = data[max(0, len(data) - _KEPT) & ~1 :]
+        done += count
         yield decoder.decode(bytes(buffer[:count])).encode()
     yield decoder.decode(b"", final=True).encode()
+    if failure is not None:
+        raise failure

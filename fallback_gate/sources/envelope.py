@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from fallback_gate.patterns import Pattern
-from fallback_gate.sources.envelope_forms import FORMS, Form
+from fallback_gate.sources.envelope_forms import FORMS, STAMPED_NAME, Form
 
 __all__ = ["BARE", "FORMS", "Envelope", "Form", "unwrap"]
 
@@ -33,7 +33,7 @@ class Envelope(NamedTuple):
 BARE = Envelope()
 
 _DEEPEST = 8  # envelopes around one line
-_MOST_BRANCHES = 16
+_MOST_BRANCHES = 256
 _BRANCH = re.compile(rb"\[Pipeline\] \{ \(Branch: ([^)\r\n]{1,80})\)")
 _FACT = re.compile(r"\(\?P<(\w+)>")
 
@@ -44,6 +44,7 @@ _ANSI = Pattern(
     r"|[]_P^X][^\x07\x1b]*(?:\x07|\x1b\\)"  # strings: titles, links, Buildkite's time stamps
     r"|[ -/]*[0-~])"
 )
+_STAMPED_NAME = Pattern(STAMPED_NAME)
 _REPEATED = Pattern(r" \[repeated \d+x across cluster\][^\[\]]*$")
 
 
@@ -86,7 +87,7 @@ def _take(line: str, branches: tuple[str, ...]) -> _Taken | None:
     """The envelope at the start of a line, if there is one."""
     if line[:1] in "VDIWEC" and line[1:5].isdigit():
         return None  # a torch record: most lines of most logs
-    for branch in branches:
+    for branch in branches if line[:1] == "[" else ():
         if line.startswith(f"[{branch}] "):
             return _Taken(len(branch) + 3, [("branch", branch)])
     taken = _QUICK.match(line)
@@ -113,7 +114,7 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
 
     `branches`: names in brackets that are known to be envelopes, which the line alone would not tell.
     """
-    line = line.removesuffix("\r")
+    line = line.removesuffix("\r").removeprefix("\ufeff")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     taken = _take(line, branches)
@@ -124,8 +125,10 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
     host: str | None = None
     branch: str | None = None
     stream: tuple[str, ...] = ()
+    stamped = False
     for _ in range(_DEEPEST):
         if taken:
+            stamped = line[0] == "[" and line[1:5].isdigit()
             line = line[taken.end :]
             for name, value in taken.facts:
                 stream += (value,)
@@ -137,6 +140,8 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
                     host = value
                 elif name == "branch":
                     branch = value
+        elif stamped and (unknown := _STAMPED_NAME.match(line)):
+            line, stamped = line[unknown.end() :], False  # it may be the program's own: not another writer
         else:
             inner = _json_line(line) if line.startswith('{"') else None
             if inner is None:

@@ -36,6 +36,17 @@ _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 _PROGRAM = r"[\w./@+-]{1,128}"
 _CHUNK = r"[\d.]+[kMGTP]?"
 _TORCH = rf"[VDIWEC]\d{{4}} {_CLOCK}"
+# What compilers and loggers themselves put in brackets at the start of a line: no branch.
+_OWN = (
+    r"(?:(?:[A-Z]|TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL"
+    r"|trace|debug|info|notice|warn|warning|error|critical|fatal"
+    r"|AUTO|Autotuner|CoreML|CPU|GPU|NPU|IsEnoughWorkspace|LayoutInference|ONNXRuntimeError|Python Z3 Loop"
+    r"|Vulkan Partitioner|WS|aiter|cudnn_frontend|fused_moe|top_k validator|transformers)\]"
+    r"|(?:TRT|TensorRT|OpenVINO|MIGraphX|MIOpen|PID|Pipeline)\b|__|[VDIWEC] |[VDIWEC]\d{4} )"
+)
+
+# Behind Jenkins' time stamp, a name in brackets that no compiler writes is a branch or a program's prefix.
+STAMPED_NAME = rf"\[(?!{_OWN})[A-Za-z][\w .-]{{0,60}}\] "
 
 _FORMS = (
     Form(

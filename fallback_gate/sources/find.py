@@ -25,14 +25,14 @@ def expand(
 ) -> tuple[list[Source], list[str]]:
     """The sources that the arguments mean, each once, in their order, and what was wrong, a line each.
 
-    An argument is a file, a folder (read in full, sorted, without hidden entries, other than regular files
-    and folders behind a symbolic link), a pattern with `*`, `?`, `[...]` or `**`, or `-` for standard
-    input. A zip archive stands for its members.
+    An argument is a file, a folder (read in full, sorted, without hidden entries and what is no regular
+    file), a pattern with `*`, `?`, `[...]` or `**`, or `-` for standard input. A zip archive stands for its
+    members. A link to a folder is not followed, but comes back as unreadable unless that folder is read too.
     """
     search = _Search(cwd)
     for argument in arguments:
         search.add(argument, stdin_name)
-    return list(search.found.values()), search.errors
+    return [*search.found.values(), *search.unread()], search.errors
 
 
 class _Search:
@@ -42,6 +42,21 @@ class _Search:
         self.cwd = cwd
         self.found: dict[str, Source] = {}
         self.errors: list[str] = []
+        self.walked: set[tuple[str, tuple[str, ...]]] = set()  # folders, and the pattern read below them
+        self.links: dict[tuple[str, tuple[str, ...]], Path] = {}  # links to folders that were not followed
+
+    def unread(self) -> list[Source]:
+        """A source without text for each folder behind a link that was not read under its own name."""
+        return [
+            Source(
+                shown(path),
+                named=False,
+                file=self.cwd / path,
+                problem="a link to a folder, which is not followed: name it to have it read",
+            )
+            for (folder, pattern), path in self.links.items()
+            if not {(folder, pattern), (folder, ())} & self.walked
+        ]
 
     def add(self, argument: str, stdin_name: str) -> None:
         if argument == "-":
@@ -106,6 +121,8 @@ class _Search:
             return
         if not members:
             self.errors.append(f"{shown(path)}: the archive holds no file")
+        if stray := archive.stray(place):
+            self._keep(key, Source(shown(path), named, size, place, problem=stray))
         names: dict[str, int] = {}
         for member in members:
             copies = names[member.filename] = names.get(member.filename, 0) + 1
@@ -134,11 +151,15 @@ class _Search:
         files: list[Path] = []
         folders = [path]
         while folders:
-            for child, entry in self._entries(folders.pop()):
+            folder = folders.pop()
+            self.walked.add((os.path.realpath(self.cwd / folder), ()))
+            for child, entry in self._entries(folder):
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(child)
+                elif os.path.isdir(entry):
+                    self._link(child, ())
                 elif _is_file(entry):
                     files.append(child)
         return sorted(files)
@@ -154,9 +175,15 @@ class _Search:
                 rest = rest[1:]
             yield from self._matches(folder, rest)
             # The folder itself, as the end of a pattern, is read in full.
+            if rest:
+                self.walked.add((os.path.realpath(self.cwd / folder), rest))
             for child, entry in self._entries(folder) if rest else ():
-                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
                     yield from self._matches(child, ("**", *rest))
+                elif os.path.isdir(entry):
+                    self._link(child, rest)
         elif _PATTERN.isdisjoint(part):
             if os.path.lexists(self.cwd / folder / part):
                 yield from self._matches(folder / part, rest)
@@ -165,6 +192,9 @@ class _Search:
                 hidden = entry.name.startswith(".") and not part.startswith(".")
                 if fnmatch(entry.name, part) and not hidden and (not rest or entry.is_dir()):
                     yield from self._matches(child, rest)
+
+    def _link(self, path: Path, pattern: tuple[str, ...]) -> None:
+        self.links.setdefault((os.path.realpath(self.cwd / path), pattern), path)
 
     def _entries(self, folder: Path) -> list[tuple[Path, os.DirEntry[str]]]:
         """What a folder holds, sorted by name."""
@@ -179,11 +209,12 @@ class _Search:
 
 
 def _is_file(place: Path | os.DirEntry[str]) -> bool:
-    """A regular file, or one that only opening can tell about: its error is worth a line."""
+    """A regular file, or one that only opening can tell about: its error is worth a line, and so is that
+    of a link to nothing."""
     try:
         return stat.S_ISREG(place.stat().st_mode)
     except FileNotFoundError:
-        return False
+        return os.path.islink(place)
     except OSError:
         return True
 

@@ -40,7 +40,8 @@ _SHORT = 6  # characters of an envelope (`12: `) that the rest of a torn line ma
 Step = Callable[[Iterable[bytes]], Iterator[bytes]]
 
 _CODE_WITHIN = re.compile(rb"[^\n](?:\x1b|\\u001[bB])\[[0-9;]*[mK][^\r\n]")
-_CODE = re.compile(rb"(?:\x1b|\\u001[bB])\[[0-9;:?]*[mKGHJABFhlsu]")
+_CODE = re.compile(rb"\x1b\[[0-9;:?]*[mKGHJABFhlsu]")
+_CODE_SPELLED = re.compile(rb"\\u001[bB]\[[0-9;:?]*[mKGHJABFhlsu]")
 _CRI = re.compile(rb"\d\d:\d\d:\d\d\S* (std(?:out|err)) ([PF])(?::\S+)? ")
 _GITLAB = re.compile(rb"\d\d:\d\d:\d\d\S* (\d\d[OE])([ +])")
 _JSON = re.compile(rb'\{"log": ?"')
@@ -58,15 +59,15 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
     width = console_width(head) if console or b"NativeCommandError" in head else None
     if width:
         needed.append(partial(_unbroken, width=width))
-    if _CODE_WITHIN.search(head):
-        needed.append(_without_codes)
     cutters = _cutters(head)
+    if cutters or width or _CODE_WITHIN.search(head):
+        needed.append(without_codes)  # where other steps are taken, it costs next to nothing
     for at, cutter in enumerate(cutters):
         needed.append(cutter)
         if cutter is _docker_joined and at + 1 < len(cutters):
             needed.append(_unquoted)
-    if cutters and _without_codes in needed:
-        needed.append(_without_codes)  # those that were cut
+    if cutters:
+        needed.append(without_codes)  # those that were cut
     return needed
 
 
@@ -102,11 +103,14 @@ def whole_lines(reader: Reader) -> Iterator[bytes]:
         yield rest
 
 
-def _without_codes(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def without_codes(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Colours and cursor moves go, in Docker's spelling of the escape character too."""
     for block in blocks:
-        coloured = b"\x1b" in block or b"\\u001" in block
-        yield _CODE.sub(b"", block) if coloured else block
+        if b"\x1b" in block:
+            block = _CODE.sub(b"", block)
+        if b"\\u001" in block:
+            block = _CODE_SPELLED.sub(b"", block)
+        yield block
 
 
 class _Piece(NamedTuple):
@@ -122,36 +126,46 @@ class _Piece(NamedTuple):
 
 @dataclass(slots=True)
 class _Joiner:
-    """Lines that wait for the rest of one of them."""
+    """Lines that wait for the rest of one of them, each as a list of its parts."""
 
-    lines: list[bytes] = field(default_factory=list)
+    lines: list[list[bytes]] = field(default_factory=list)
+    held: int = 0  # bytes in `lines`
     open: dict[tuple[str, ...], tuple[int, bytes | None]] = field(default_factory=dict)
     """Whose line may go on: which it is, and what to write in its place once it does."""
 
     def add(self, line: bytes, piece: _Piece | None) -> None:
         """Take a line, which is perhaps a piece of one."""
         if piece is None:
-            self.lines.append(line)
+            self._append(line)
             return
         at, opening = self.open.get(piece.key, (-1, None))
         if at >= 0 and piece.goes_on:
-            self.lines[at] = (self.lines[at] if opening is None else opening) + piece.text
-            self.lines.append(FILLER)
+            if opening is not None:
+                self.lines[at][:] = [opening]
+            self.lines[at].append(piece.text)
+            self.held += len(piece.text)
+            self._append(FILLER)
             opening = None
         else:
             at, opening = len(self.lines), piece.opening
-            self.lines.append(line if len(line) < _LONG else opening)
+            self._append(line if len(line) < _LONG else opening)
         if piece.more is False:
             self.open.pop(piece.key, None)
         else:
             self.open[piece.key] = at, opening
 
+    def _append(self, line: bytes) -> None:
+        self.lines.append([line])
+        self.held += len(line)
+
     def ready(self, *, everything: bool = False) -> list[bytes]:
         """The lines before the first that may go on."""
-        if everything or sum(map(len, self.lines)) > MOST_HELD:
+        if everything or self.held > MOST_HELD:
             self.open.clear()
         upto = min((at for at, _ in self.open.values()), default=len(self.lines))
-        out, self.lines = self.lines[:upto], self.lines[upto:]
+        out = [b"".join(parts) for parts in self.lines[:upto]]
+        self.lines = self.lines[upto:]
+        self.held -= sum(map(len, out))
         self.open = {key: (at - upto, opening) for key, (at, opening) in self.open.items()}
         return out
 

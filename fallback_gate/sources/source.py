@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
-from fallback_gate.sources.stream import Stream, is_plain
+from fallback_gate.sources.stream import Stream, is_plain, plain_text
 
 if TYPE_CHECKING:
     import zipfile
@@ -50,7 +50,7 @@ class Source:
 
     @property
     def rereadable(self) -> bool:
-        """The file on disk is the text, byte by byte, so that `lines_at` can count lines later."""
+        """The file on disk is the text, late colour codes aside, so that `lines_at` can count lines later."""
         if self.once or self.member or self.problem:
             return False
         try:
@@ -73,7 +73,8 @@ class Source:
         return digest.hexdigest()
 
     def lines_at(self, positions: Iterable[int]) -> dict[int, int]:
-        """The 1-based physical line of each byte offset, counted by line feeds; for `rereadable` sources.
+        """The 1-based physical line of each byte offset in the text, counted by line feeds; for `rereadable`
+        sources.
 
         Reads no further than the last position. Raises `Unreadable`.
         """
@@ -82,11 +83,12 @@ class Source:
         done = 0
         buffer = bytearray(_READ)
         with self._stored() as stored:
+            text = plain_text(stored)
             for position in sorted(set(positions)):
                 while position > end:
                     line += buffer.count(b"\n", done, end - start)
                     start, done = end, 0
-                    count = stored.readinto(buffer)
+                    count = text.readinto(buffer)
                     if not count:
                         break
                     end += count

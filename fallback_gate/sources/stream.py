@@ -12,6 +12,7 @@ from types import TracebackType
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, binary, compression, encoding, reassembly
+from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
 
@@ -65,6 +66,13 @@ def is_plain(stored: Ahead) -> bool:
     return not reassembly.steps(head, console=False)
 
 
+def plain_text(stored: Reader) -> Reader:
+    """The text of bytes that are plain, as `Stream` gives it."""
+    ahead = Ahead(stored)
+    ahead.peek(binary.HEAD)
+    return Later(ahead, codes=True)
+
+
 def _text(stored: Ahead, limit: int) -> Reader:
     """The reader that turns the bytes of a source into text."""
     text = stored
@@ -83,4 +91,5 @@ def _text(stored: Ahead, limit: int) -> Reader:
     head = text.peek(binary.HEAD)
     binary.refuse(head)
     needed = reassembly.steps(head, console=written.codec is not None)
-    return Chunks(reassembly.reassemble(text, needed)) if needed else text
+    watched = Later(text, codes=not needed)
+    return Chunks(reassembly.reassemble(watched, needed)) if needed else watched

@@ -90,10 +90,38 @@ def test_two_members_of_one_name_stay_two(tmp_path, drain):
     assert read(path, drain) == {"run.zip!/a.txt": (b"first\n", ""), "run.zip!/a.txt (2)": (b"second\n", "")}
 
 
-def test_archive_with_bytes_before_it(tmp_path, drain):
+@pytest.mark.parametrize(
+    ("before", "behind", "why"),
+    [
+        (b"PK\x03\x04 some stub", b"", "14 bytes before its first member"),
+        (b"", b"fallback to eager: op=gate_attn\n", "32 bytes behind its end"),
+    ],
+)
+def test_bytes_that_belong_to_no_member(tmp_path, drain, before, behind, why):
+    """An archive behind another: its own members are read, and the rest is not passed over in silence."""
     path = archive(tmp_path / "run.zip", {"a.txt": TEXT})
-    path.write_bytes(b"PK\x03\x04 some stub" + path.read_bytes())
-    assert read(path, drain) == {"run.zip!/a.txt": (TEXT, "")}
+    path.write_bytes(before + path.read_bytes() + behind)
+    texts = read(path, drain)
+    assert texts["run.zip!/a.txt"] == (TEXT, "")
+    assert why in texts["run.zip"][1]
+
+
+def test_names_from_windows_and_folders_with_bytes(tmp_path, drain):
+    path = archive(
+        tmp_path / "run.zip",
+        {
+            ".\\logs\\x.log": b"x\n",
+            "..\\..\\y.log": b"y\n",
+            "evil.log/": b"z\n",
+            "folder/": b"",
+            "a\\.git\\b": b"",
+        },
+    )
+    assert read(path, drain) == {
+        "run.zip!/.\\logs\\x.log": (b"x\n", ""),
+        "run.zip!/..\\..\\y.log": (b"y\n", ""),
+        "run.zip!/evil.log/": (b"z\n", ""),
+    }
 
 
 def test_empty_archive_is_an_error(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fallback_gate.compilers import READERS
 from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, unwrap
 
 LINE = (
@@ -220,12 +221,41 @@ def test_a_branch_is_taken_off_where_the_log_announces_it() -> None:
     )
     assert branches(head) == ("gpu tests", "TRT")
     assert branches(b"[Pipeline] { (gpu tests)\n") == ()
-    assert len(branches(b"".join(b"[Pipeline] { (Branch: b%d)\n" % n for n in range(99)))) == 16
+    assert len(branches(b"".join(b"[Pipeline] { (Branch: b%d)\n" % n for n in range(999)))) == 256
     for text in ("[LayoutInference] text", "text", ""):
         assert unwrap("[gpu tests] " + text, branches(head))[0] == text
         assert unwrap("[gpu tests] " + text)[0] == "[gpu tests] " + text
     line, envelope = unwrap("[2026-11-29T12:00:00.123Z] [gpu tests] " + LINE)
     assert (line, envelope.branch) == (LINE, "gpu tests")
+
+
+OWN = re.compile(r"\[[A-Za-z][\w .-]{0,60}\] ")
+
+
+def test_a_branch_that_no_one_announced_comes_off_behind_a_time_stamp() -> None:
+    time = "[2026-11-29T12:00:00.123Z] "
+    for name in ("gpu", "gpu tests", "build-2", "linux.cuda"):
+        line, envelope = unwrap(f"{time}[{name}] fallback to eager: op=gate_attn")
+        assert (line, envelope) == ("fallback to eager: op=gate_attn", BARE)
+    for name in ("LayoutInference", "TRT", "TensorRT-LLM", "W", "INFO", "aiter", "OpenVINO-EP", "Pipeline"):
+        assert unwrap(f"{time}[{name}] text") == (f"[{name}] text", BARE)
+
+
+def test_what_compilers_put_in_brackets_is_no_branch() -> None:
+    lines = [
+        line
+        for reader in READERS.values()
+        for one in (*reader.rules, *reader.markers)
+        for line in one.matches
+        if OWN.match(line) and one.pattern.startswith(("^", r"\["))
+    ]
+    assert lines
+    kept = [line for line in lines if unwrap("[2026-11-29T12:00:00.123Z] " + line)[0] == unwrap(line)[0]]
+    assert [line for line in lines if line not in kept] == []
+
+
+def test_a_byte_order_mark_before_a_line_goes() -> None:
+    assert unwrap("\ufeff[rank0]: text")[0] == "text"
 
 
 def test_envelopes_without_end_are_bounded() -> None:

@@ -121,12 +121,28 @@ class TestLinks:
         for name in ("d/loop", "d/f/loop", "d/f/pool"):
             (folder / name).symlink_to(folder, target_is_directory=True)
         expected = ["d/e.log", "d/f/g.log", "d/f/i.txt"]
-        assert [s.path for s in expand(["d"], folder)[0]] == expected
-        assert [s.path for s in expand(["d/**"], folder)[0]] == expected
+        for argument in ("d", "d/**", "d/**/*.*"):
+            sources, errors = expand([argument], folder)
+            assert ([s.path for s in sources[:-1]], errors) == (expected, [])
+            assert "a link to a folder" in str(sources[-1].problem)
+
+    def test_link_to_a_folder_that_is_read_too(self, folder):
+        (folder / "latest").symlink_to("d", target_is_directory=True)
+        assert [s.path for s in expand(["d", "latest"], folder)[0]] == ["d/e.log", "d/f/g.log", "d/f/i.txt"]
+        for argument in (".", "**", "**/*.*"):
+            assert [s.path for s in expand([argument], folder)[0] if s.problem] == []
+
+    def test_link_to_a_folder_elsewhere_is_not_passed_over(self, folder):
+        (folder / "empty" / "more").symlink_to(folder / "d", target_is_directory=True)
+        for argument in ("empty", "empty/**", "empty/**/*.log"):
+            (source,), errors = expand([argument], folder)
+            assert (source.path, source.named, source.rereadable) == ("empty/more", False, False)
+        assert [s.path for s in expand(["empty", "empty/more"], folder)[0] if s.problem] == []
 
     def test_link_to_nothing(self, folder):
         (folder / "d" / "gone.log").symlink_to("nowhere")
-        assert expand(["d"], folder)[1] == []
+        for argument in ("d", "d/**", "d/*.log"):
+            assert expand([argument], folder)[1] == ["d/gone.log: can't be read: No such file or directory"]
         assert expand(["d/gone.log"], folder)[1] == ["d/gone.log: can't be read: No such file or directory"]
 
     def test_link_to_itself_is_an_error_also_in_a_folder(self, folder):

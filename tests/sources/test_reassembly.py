@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,32 @@ def test_colours_within_words_go(code: bytes) -> None:
 def test_a_colour_that_was_cut_goes_too() -> None:
     text = b"a\x1b[1mb\n" + TIME + b" stderr P Graph \x1b[3\n" + TIME + b" stderr F 1mbreak\n"
     assert whole(text)[1] == TIME + b" stderr P Graph break"
+
+
+def test_pieces_without_end_take_no_time() -> None:
+    piece = TIME + b" stderr P " + b"x" * 10 + b"\n"
+    started = time.process_time()
+    lines = whole(piece * 100_000)
+    assert len(lines) == 100_001
+    assert time.process_time() - started < 10  # seconds; with quadratic time it takes minutes
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 16, 1 << 20])
+def test_colours_that_come_late_go_and_lines_are_still_counted(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.log"
+    lines = [b"plain text of a log"] * 8000
+    late = [b"fallback to \x1b[31meager\x1b[0m: op=gate_attn", b"\x1b[1mlast\x1b[0m"]
+    path.write_bytes(b"\n".join([*lines, *late, *lines, late[0], b""]))
+    source = Source(str(path), True, file=path)
+    text, buffer = b"", bytearray(size)
+    with source.open() as stream:
+        while count := stream.readinto(buffer):
+            text += buffer[:count]
+    wanted = [b"fallback to eager: op=gate_attn", b"last"]
+    assert text == b"\n".join([*lines, *wanted, *lines, wanted[0], b""])
+    assert source.rereadable
+    positions = {text.index(b"fallback"): 8001, text.rindex(b"fallback"): 16_003}
+    assert source.lines_at(positions) == positions
 
 
 def broken(lines: list[str], width: int) -> str:
