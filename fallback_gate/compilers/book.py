@@ -17,6 +17,7 @@ from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import cut, expression
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
+from fallback_gate.sources.envelope import Envelope
 
 
 class Book:
@@ -118,14 +119,14 @@ def read_log(
                     for report in read_rule(rule, record, budget):
                         known = True
                         rank = report.rank if report.rank is not None else record.rank
-                        process = ProcessKey(name, rank, report.pid, record.envelope.host)
+                        process = ProcessKey(name, rank, report.pid, _where(record.envelope))
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
                         known = True
                         rank = sighting.rank if sighting.rank is not None else record.rank
-                        process = ProcessKey(name, rank, sighting.pid, record.envelope.host)
+                        process = ProcessKey(name, rank, sighting.pid, _where(record.envelope))
                         said.of(process, rule.compiler).add(sighting)
             if not known and book.smells(hit):
                 said.smelt(record)
@@ -134,6 +135,16 @@ def read_log(
         scan.extent.problem = str(problem)
     _settle(said, book)
     return said
+
+
+def _where(envelope: Envelope) -> str | None:
+    """What tells two processes with the same id apart: the host or Ray's address of it, and the branch."""
+    if not envelope.stream:
+        return None
+    host = envelope.host
+    if host is None:
+        host = next((who.partition(", ip=")[2] for who in envelope.stream if ", ip=" in who), None)
+    return " ".join(part for part in (host, envelope.branch) if part) or None
 
 
 def _conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey], None]) -> None:

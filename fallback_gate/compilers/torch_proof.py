@@ -8,6 +8,7 @@ exit. What is weighed here is one process; pooling processes and deciding is the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from re import Match
@@ -25,6 +26,9 @@ REQUIRED = frozenset(
 )
 SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"
 _EAGER = ("eager", "aot_eager")
+_BACK = 60  # seconds that the clock of one process may run back
+_YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no record tells
+_ENDS = ("torch/frames-listed", "torch/metrics")
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
 _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 
@@ -257,10 +261,64 @@ class _Facts:
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Weigh one process: the best that its text log and its structured trace prove of each kind."""
     proof = dict(_of_text(evidence))
+    if several(evidence):
+        return proof
     for kind, traced in (torch_trace.prove(evidence) or {}).items():
         if traced.state is State.PROVEN or proof[kind].state is not State.PROVEN:
             proof[kind] = traced
     return proof
+
+
+def frames(evidence: Evidence) -> set[str]:
+    """The frames that the text log of a process starts or lists, as `function file:line`."""
+    started = {f"{name} {place}" for _, name, place in evidence.of("torch/trace-started")}
+    return started.union(*(found[1:] for found in evidence.of("torch/frames-listed")))
+
+
+def frames_in_trace(evidence: Evidence) -> set[str]:
+    """The frames that the structured trace of a process tells, in the same form."""
+    done = evidence.of("torch-trace/frame-done")
+    return {f"{name} {file}:{line}" for _, name, file, line, *_ in done}
+
+
+def compile_ids(evidence: Evidence) -> set[str]:
+    """The compile ids (frame and recompile) that a process tells, in its text log or its trace."""
+    told = (fact[0] for facts in evidence.facts.values() for fact in facts if fact)
+    return {cid.split("_")[0] for cid in told if "/" in cid and cid[0].isdigit()}
+
+
+def several(evidence: Evidence) -> str | None:
+    """Why this can't be one process, or not one that ended; None where it can.
+
+    A process that is started again may have the process id of the one before: in a container it is 1.
+    """
+    end = max((evidence.last.get(marker, -1) for marker in _ENDS), default=-1)
+    if 0 <= end < evidence.last.get("torch/trace-started", -1):
+        return "a frame is traced after the end of the process: another process with its id follows"
+    starts = _times(evidence, "torch/trace-started")
+    ends = max(1, *(evidence.counts.get(marker, 0) for marker in _ENDS))
+    if starts and (most := starts.most_common(1)[0])[1] > ends:
+        return (
+            f"[{most[0]}] is started {most[1]} times, and {ends} process{'es' if ends > 1 else ''} ended: more "
+            "than one process has this id, or torch._dynamo.reset() was called; give each its own log"
+        )
+    done = _times(evidence, "torch-trace/frame-done")
+    for (cid, _), count in evidence.again.get("torch-trace/frame-started", {}).items():
+        if count + 1 > done[cid]:
+            return f"the structured trace starts [{cid}] more often than it is done"
+    if _BACK < evidence.back < _YEAR:
+        return (
+            "the clock of the process runs back: more than one process has its id, or lines are out of order"
+        )
+    return None
+
+
+def _times(evidence: Evidence, marker: str) -> Counter[str]:
+    """How often the marker was seen for each compile id."""
+    found: Counter[str] = Counter()
+    for fact in evidence.of(marker):
+        found[fact[0]] += evidence.times(marker, fact)
+    return found
 
 
 def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
@@ -306,6 +364,8 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"
     if not facts.ended:
         return "the log ends before Dynamo's list of traced frames: the compile phase may go on"
+    if mixed := several(evidence):
+        return mixed
     lost = [frame for frame in facts.listed or () if frame not in facts.started.values()]
     if lost:
         return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"

@@ -2,20 +2,24 @@
 
 A line may tell the rank, the process id, both or neither. Within one log the parts are joined where only one
 process fits. Across logs, the structured trace of a process joins its text log: same process id, same rank
-where both tell it, written at the same time, and no other process fits. Two text logs are never joined by
-process id alone: in containers everyone is process 1, and one run's proof must not cover for another's.
+where both tell it, written at the same time, every frame of the text in the trace, and no other process
+fits. Two text logs are never joined by process id alone: in containers everyone is process 1, and one run's
+proof must not cover for another's. Ranks are counted from 0: where a log names rank 7, seven more are owed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fallback_gate.compilers import torch_proof
 from fallback_gate.compilers.book import LogEvidence
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.model import ProcessKey
 
 TRACE = "torch-trace/"
+MOST_RANKS = 1024  # that are told missing one by one
 SLACK = 120  # seconds between the spans of a text log and a trace of the same process
 
 
@@ -58,7 +62,25 @@ def processes(logs: Mapping[str, LogEvidence]) -> Processes:
             joined[ProcessKey(log, rank)] = {}
         found.evidence |= joined
     _across(found)
+    for process in _owed(logs, found.evidence):
+        found.evidence[process] = {}
     return found
+
+
+def _owed(
+    logs: Mapping[str, LogEvidence], known: Mapping[ProcessKey, Mapping[str, Evidence]]
+) -> list[ProcessKey]:
+    """The ranks below the largest that no log tells of, beside the largest.
+
+    Only torch.distributed's own numbers and those of structured traces count the ranks of the whole run.
+    """
+    named = [(rank, log) for log, said in logs.items() for rank in said.extent.ranks]
+    named += [(p.rank, p.log) for p, said in known.items() if p.rank is not None and _is_trace(said)]
+    if not named:
+        return []
+    largest, log = max(named, key=lambda one: one[0])
+    present = {process.rank for process in known}
+    return [ProcessKey(log, rank) for rank in range(min(largest, MOST_RANKS)) if rank not in present]
 
 
 def _within(said: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKey, ProcessKey]:
@@ -69,21 +91,27 @@ def _within(said: Mapping[ProcessKey, Mapping[str, Evidence]]) -> dict[ProcessKe
     one host: in containers everyone is process 1.
     """
     found: dict[ProcessKey, ProcessKey] = {}
+    ranked: dict[tuple[int | None, str | None], list[ProcessKey]] = {}
+    for key in said:
+        if key.rank is not None:
+            ranked.setdefault((key.pid, key.host), []).append(key)
     for key in said:
         if key.rank is None and key.pid is not None:
-            homes = [p for p in said if p[2:] == key[2:] and p.rank is not None]
+            homes = ranked.get((key.pid, key.host), ())
             if len(homes) == 1:
                 found[key] = homes[0]
+    named: dict[tuple[int | None, str | None], dict[ProcessKey, None]] = {}
+    for key in said:
+        if key.pid is not None:
+            home = found.get(key, key)
+            for rank in {key.rank, home.rank}:
+                named.setdefault((rank, key.host), {})[home] = None
     for key in said:
         if key.pid is None:
-            named = {found.get(p, p): None for p in said if p.pid is not None and _fits(key, p, found)}
-            if len(named) == 1:
-                found[key] = next(iter(named))
+            fitting = named.get((key.rank, key.host), {})
+            if len(fitting) == 1:
+                found[key] = next(iter(fitting))
     return found
-
-
-def _fits(unnamed: ProcessKey, named: ProcessKey, found: Mapping[ProcessKey, ProcessKey]) -> bool:
-    return unnamed.host == named.host and unnamed.rank in (named.rank, found.get(named, named).rank)
 
 
 def _without_bystanders(
@@ -107,17 +135,45 @@ def _without_bystanders(
 def _across(found: Processes) -> None:
     """Join the trace of a process to its text log."""
     traces = {p: e for p, e in found.evidence.items() if p.pid is not None and _is_trace(e)}
-    texts = {p: e for p, e in found.evidence.items() if p.pid is not None and e and p not in traces}
+    if not traces:
+        return
+    texts: dict[int | None, list[ProcessKey]] = {}
+    for process, compilers in found.evidence.items():
+        if compilers and process not in traces:
+            texts.setdefault(process.pid, []).append(process)
+    rivals = Counter((trace.pid, trace.rank) for trace in traces)
+    by_pid = Counter(trace.pid for trace in traces)
     for trace, evidence in traces.items():
-        rivals = [p for p in traces if _same(p, trace)]
-        homes = [p for p in texts if _same(p, trace) and _together(texts[p], evidence)]
-        if len(homes) == 1 and len(rivals) == 1:
+        same = by_pid[trace.pid]
+        if trace.rank is not None:
+            same = rivals[trace.pid, trace.rank] + rivals[trace.pid, None]
+        if same > 1:
+            continue
+        fitting = _fitting(trace, texts.get(trace.pid, ()))
+        homes = [p for p in fitting if _together(found.evidence[p], evidence)]
+        if len(homes) == 1 and _one_program(found.evidence[homes[0]], evidence):
             found.alias[trace] = homes[0]
             found.also.setdefault(homes[0], []).append(trace)
 
 
-def _same(one: ProcessKey, other: ProcessKey) -> bool:
-    return one.pid == other.pid and (one.rank == other.rank or None in (one.rank, other.rank))
+def _fitting(trace: ProcessKey, texts: Iterable[ProcessKey]) -> list[ProcessKey]:
+    """The text logs' processes whose rank is the trace's, or not told by one of both."""
+    return [p for p in texts if p.rank == trace.rank or None in (p.rank, trace.rank)]
+
+
+def _one_program(text: Mapping[str, Evidence], trace: Mapping[str, Evidence]) -> bool:
+    """Whether the trace has every frame that the text names, and both are of one process.
+
+    A text log without Dynamo's INFO level names no frame: there every compile id must be in the trace.
+    """
+    one, other = text.get(torch_proof.NAME), trace.get(torch_proof.NAME)
+    if one is None or other is None or torch_proof.several(one):
+        return False
+    frames = torch_proof.frames(one)
+    if frames:
+        return frames <= torch_proof.frames_in_trace(other)
+    ids = torch_proof.compile_ids(one)
+    return bool(ids) and ids <= torch_proof.compile_ids(other)
 
 
 def _is_trace(compilers: Mapping[str, Evidence]) -> bool:

@@ -36,6 +36,8 @@ def weigh(reader: Reader, evidence: Evidence, policy: Policy) -> CompilerProof:
         }
     required = reader.required if policy.required is None else policy.required
     deciding = required & proof.keys()
+    if required and not deciding:  # kinds of other compilers: this one owes what it owes by default
+        deciding = reader.required & proof.keys()
     for kind in required - proof.keys():
         proof[kind] = Proof(State.UNOBSERVABLE, f"no log of {reader.name} can show this kind")
     return CompilerProof(reader.name, reader.version(evidence), proof, frozenset(deciding))
@@ -80,12 +82,22 @@ def process_verdict(
     if blocked:
         outcome = Outcome.BLOCKED
     elif not compilers:
-        outcome, why = Outcome.UNPROVEN, "this process printed nothing that shows a compiler at work"
+        outcome, why = Outcome.UNPROVEN, _silent(process.rank)
     elif any(lacking(compiler, policy) for compiler in compilers):
         outcome = Outcome.UNPROVEN
     else:
         outcome = Outcome.PASS
     return ProcessVerdict(process.log, process.rank, process.pid, outcome, compilers, why, process.host)
+
+
+def _silent(rank: int | None) -> str:
+    """Why a process in which no compiler was seen is unproven."""
+    if rank is None:
+        return "this process printed nothing that shows a compiler at work"
+    return (
+        f"no log shows a compiler at work in rank {rank}: if this rank has a log of its own, give the logs "
+        "of all ranks together"
+    )
 
 
 def _from_another(compiler: CompilerProof, log: str) -> CompilerProof:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fallback_gate import check
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
 from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
 from fallback_gate.verdict.proof import better, lacking, located, process_verdict, weigh
@@ -14,6 +15,7 @@ from tests.policy.make import policy
 PROVEN = Proof(State.PROVEN, "seen", 7)
 UNOBSERVABLE = Proof(State.UNOBSERVABLE, "not shown", None, "SHOW=1")
 UNPROVEN = Proof(State.UNPROVEN, "cut", None, "SHOW=1")
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
 ME = ProcessKey("a.log", 0, 1)
 
 
@@ -46,6 +48,9 @@ def test_the_better_proof(one: Proof, other: Proof, best: Proof) -> None:
         ("proof: {accept_unobservable: [op_fallback]}", UNOBSERVABLE, PROVEN, ["graph_break"]),
         ("proof: {required: [graph_break]}", PROVEN, UNPROVEN, []),
         ("proof: {required: [graph_break, untuned_config]}", PROVEN, UNPROVEN, []),
+        ("proof: {required: [untuned_config]}", PROVEN, UNPROVEN, ["op_fallback"]),
+        ("proof: {required: [untuned_config]}", PROVEN, PROVEN, []),
+        ("proof: {required: []}", UNPROVEN, UNPROVEN, []),
     ],
 )
 def test_what_is_lacking(text: str, graph: Proof, op: Proof, lacks: list[str], tmp_path: Path) -> None:
@@ -59,6 +64,18 @@ def test_a_kind_that_no_log_can_show_is_reported_and_never_decides(tmp_path: Pat
     compiler = weigh(reader(graph_break=PROVEN), Evidence(), said)
     assert compiler.proof[Kind.UNTUNED_CONFIG].state is State.UNOBSERVABLE
     assert compiler.required == {Kind.GRAPH_BREAK}
+
+
+def test_a_policy_for_another_compiler_excuses_no_proof(tmp_path: Path) -> None:
+    """The kinds of torch.compile, as a policy may list them, are none that TVM shows."""
+    lines = (SAMPLES / "tvm" / "relay-tuned.0.16.log").read_text(encoding="utf-8").splitlines()[:15]
+    log, said = tmp_path / "tvm.log", tmp_path / "policy.yaml"
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said.write_text(
+        "version: 1\nproof: {required: [graph_break, eager_frame, recompile_limit, op_fallback]}\n",
+        encoding="utf-8",
+    )
+    assert check([log], said).outcome is Outcome.UNPROVEN
 
 
 def test_trouble_with_the_log_takes_every_proof_away(tmp_path: Path) -> None:

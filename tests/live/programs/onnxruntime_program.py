@@ -1,6 +1,5 @@
 """A session of ONNX Runtime at verbose level on the CPU alone, which prints its providers."""
 
-import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
@@ -10,7 +9,5 @@ graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], name="gate_
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 0
-session = onnxruntime.InferenceSession(
-    model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-)
+session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 print(session.get_providers())
