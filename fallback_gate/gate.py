@@ -122,7 +122,7 @@ def check(
     missing = decide.expectations(processes, rule)
     smells = _smells(run)
     if strict:
-        missing += smells
+        missing += (*smells, *_unrecognised(reports))
     proven = decide.whole(processes, reports, rule, limits, missing)
     outcome = decide.outcome(findings, limits, proven)
     summary = None
@@ -142,7 +142,10 @@ def check(
         processes=processes,
         findings=findings,
         reasons=(*limits.exceeded, *limits.open, *missing),
-        notes=(*_unrecognised(reports), *(() if strict else smells), *policies.notes(rule, findings, today)),
+        notes=(
+            *(() if strict else (*_unrecognised(reports), *smells)),
+            *policies.notes(rule, findings, today),
+        ),
         errors=tuple(errors),
         waiver=summary,
         tool_version=__version__,
@@ -254,7 +257,7 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
     return (
         "no line of a known compiler: at its default level a compiler may fall back without a word. "
         f"Record the log with the settings that show it ({reader.name}: {reader.setting}; other compilers: "
-        "docs/proof.md)"
+        "fallback-gate explain NAME)"
     )
 
 
@@ -269,7 +272,12 @@ def _smells(run: _Run) -> list[str]:
     for log, said in run.logs.items():
         lines = run.lines(log, [near.position for near in said.near.values()]) if said.near else {}
         for near in said.near.values():
-            lines_have = "1 line smells" if near.count == 1 else f"{near.count} lines smell"
+            one = near.count == 1
+            if near.rule:
+                what = f"{'has' if one else 'have'} the anchor of {near.rule}, but its pattern does not match"
+            else:
+                what = f"{'smells' if one else 'smell'} of a fallback that no rule knows"
             place = f"{log}:{lines.get(near.position, '?')}"
-            found.append(f"{lines_have} of a fallback that no rule knows; {place}: {near.text.strip()[:160]}")
+            number = "1 line" if one else f"{near.count} lines"
+            found.append(f"{number} {what}; {place}: {near.text.strip()[:160]}")
     return found

@@ -21,6 +21,10 @@ from fallback_gate.reports import safe
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
 
+_ALIASES = {
+    "pytorch": "torchcompile", "torch": "torchcompile", "dynamo": "torchcompile", "inductor": "torchcompile",
+    "onnx": "onnxruntime", "ort": "onnxruntime", "mps": "torchdevice", "ascend": "cann", "xla": "jax",
+}  # fmt: skip
 SHOWN = 20  # lines that `rules test` prints of one log
 
 
@@ -122,6 +126,12 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
             click.echo(f"  and {len(reports) - SHOWN} more")
         for marker, count in seen.items():
             click.echo(f"  {marker}: {count}")
+        for near in said.near.values():
+            if near.rule:
+                click.echo(
+                    f"  {near.position}: has the anchor of {near.rule}, but its pattern does not match"
+                )
+                click.echo(f"    {safe.shorten(safe.log_line(near.text), 160)}")
         if said.extent.problem:
             click.echo(f"  not read to its end: {said.extent.problem}")
 
@@ -134,8 +144,10 @@ def explain_command(id: str) -> None:
     ID is what reports print in brackets (`torch/graph-break`), a kind (`graph_break`) or a compiler
     (`torch.compile`).
     """
-    if id in READERS:
-        click.echo(manual.page(READERS[id]), nl=False)
+    named = [reader for reader in READERS.values() if _plain(reader.name) == _wanted(id)]
+    named = named or [reader for reader in READERS.values() if _wanted(id) in _plain(reader.name)]
+    if len(named) == 1 and "/" not in id:
+        click.echo(manual.page(named[0]), nl=False)
         return
     if id in {kind.value for kind in Kind}:
         kind = Kind(id)
@@ -156,9 +168,21 @@ def explain_command(id: str) -> None:
 def _wordings(id: str) -> list[manual.Entry]:
     found = manual.entries(READERS.values())
     if id not in found:
+        family = sorted(name for name in READERS if _wanted(id) in _plain(name))
+        if family:
+            raise click.UsageError(f"{id!r} is not one compiler; near it are {', '.join(family)}")
         known = [*found, *READERS, *(kind.value for kind in Kind)]
-        raise click.UsageError(_unknown("message", id, known))
+        raise click.UsageError(_unknown("message, kind or compiler", id, known))
     return found[id]
+
+
+def _plain(name: str) -> str:
+    """A compiler's name as people write it: `TensorRT-LLM` and `tensorrt_llm` are one."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def _wanted(id: str) -> str:
+    return _ALIASES.get(_plain(id), _plain(id))
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

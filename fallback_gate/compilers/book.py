@@ -86,15 +86,22 @@ class LogEvidence:
     extent: Extent = field(default_factory=Extent)
     near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
 
-    def smelt(self, record: Record) -> None:
-        """Keep a line that smells of a fallback and that no rule knew."""
-        wording = near_miss.wording(record)
+    def smelt(self, record: Record, waiting: Rule | None = None) -> None:
+        """Keep a line that smells of a fallback and that no rule knew, or that a user's rule waits for."""
+        if waiting:
+            wording: str | None = near_miss.plain(record.text)
+            if wording in {near_miss.plain(line) for line in waiting.ignores}:
+                return
+        else:
+            wording = near_miss.wording(record)
         if wording is None:
             return
         if wording in self.near:
             self.near[wording].count += 1
         elif len(self.near) < near_miss.MOST:
-            self.near[wording] = near_miss.NearMiss(record.text, record.position)
+            self.near[wording] = near_miss.NearMiss(
+                record.text, record.position, waiting.id if waiting else None
+            )
 
     def of(self, process: ProcessKey, compiler: str) -> Evidence:
         """The evidence of one compiler in one process, made when first asked for."""
@@ -128,8 +135,10 @@ def read_log(
                         rank = sighting.rank if sighting.rank is not None else record.rank
                         process = ProcessKey(name, rank, sighting.pid, _where(record.envelope))
                         said.of(process, rule.compiler).add(sighting)
-            if not known and book.smells(hit):
-                said.smelt(record)
+            if not known:
+                waiting = next((r for r in book.of(hit) if isinstance(r, Rule) and r.limit is not None), None)
+                if waiting or book.smells(hit):
+                    said.smelt(record, waiting)
         _conclude(said, book, tell)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)

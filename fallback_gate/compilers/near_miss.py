@@ -47,6 +47,7 @@ class NearMiss:
 
     text: str
     position: int
+    rule: str | None = None  # the user's rule that waits for such a line and did not match
     count: int = 1
 
 
@@ -62,4 +63,9 @@ def wording(record: Record) -> str | None:
         or text.lstrip().startswith(("#", "//", "raise ", "File "))
     ):
         return None
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """The text without what varies from line to line."""
     return _VARYING.sub("_", text)[:200].strip()

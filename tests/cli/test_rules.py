@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fallback_gate import check
 from fallback_gate.cli.main import cli
 from fallback_gate.compilers import READERS
 from fallback_gate.errors import InputError, PolicyError
-from fallback_gate.model import Kind
+from fallback_gate.model import Kind, Outcome
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "your-compiler.md"
@@ -84,6 +85,27 @@ def test_explain(id: str, words: list[str]) -> None:
         assert word in explained
 
 
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [
+        ("vllm", "vLLM"),
+        ("TensorRT-LLM", "tensorrt_llm"),
+        ("tensorrt", "tensorrt"),
+        ("pytorch", "torch.compile"),
+        ("onnx", "onnxruntime"),
+        ("sglang", "SGLang"),
+    ],
+)
+def test_explain_knows_the_names_that_people_use(id: str, name: str) -> None:
+    assert run("explain", id).startswith(f"# {name}\n")
+
+
+def test_explain_lists_a_family() -> None:
+    result = CliRunner().invoke(cli, ["explain", "tvm"])
+    assert result.exit_code == 2
+    assert "tvm.build, tvm.byoc, tvm.relax" in result.output
+
+
 def test_explain_a_marker() -> None:
     marker = READERS["torch.compile"].markers[0]
     assert marker.shows in run("explain", marker.id)
@@ -131,6 +153,33 @@ def test_taught_rules_judge(tmp_path: Path) -> None:
             cli, ["check", str(log), "--rules", rules, "--policy", "builtin:strict"], standalone_mode=False
         )
         assert result.return_value == code, result.output
+
+
+def test_an_anchor_without_a_match_is_told(tmp_path: Path) -> None:
+    """A rule that is too narrow would miss its message in silence."""
+    rules = taught(tmp_path, r"(?P<op>\S+) lowered", r"(?P<op>\w+) lowered")
+    log = tmp_path / "build.log"
+    log.write_text("housec: my::topk lowered to a loop\nhousec: 7 operators were lowered to a loop\n")
+    told = "build.log:1: has the anchor of house/loop, but its pattern does not match".partition(":")[2]
+    said = run("rules", "test", str(rules), str(log))
+    assert told in said
+    assert "7 operators" not in said
+    log.write_text(log.read_text() + "housec: finished, report level 2\n")
+    for strict, outcome in ((False, Outcome.PASS), (True, Outcome.UNPROVEN)):
+        verdict = check([log], "builtin:strict", rules=[rules], strict=strict)
+        assert verdict.outcome is outcome
+        assert [one for one in (*verdict.notes, *verdict.reasons) if "anchor of house/loop" in one]
+
+
+def test_strict_judges_each_file_that_was_found(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    rules = taught(tmp_path)
+    (tmp_path / "logs" / "rank0.log").write_text("housec: finished, report level 2\n")
+    (tmp_path / "logs" / "rank1.log").write_text("starting\n")
+    assert check([tmp_path / "logs"], "builtin:strict", rules=[rules]).outcome is Outcome.PASS
+    assert (
+        check([tmp_path / "logs"], "builtin:strict", rules=[rules], strict=True).outcome is Outcome.UNPROVEN
+    )
 
 
 def test_a_rule_that_is_wrong_about_its_own_line(tmp_path: Path) -> None:
