@@ -21,6 +21,7 @@ from pathlib import Path
 from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import (
@@ -107,7 +108,12 @@ def check(
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
 
     sources, errors = expand(arguments, cwd)
-    own = [one for file in rules for one in policies.load(os.fspath(file), today).rules]
+    own: list[Rule | Marker] = []
+    for file in rules:
+        declared = policies.load(os.fspath(file), today).rules
+        if not declared:
+            raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
+        own += declared
     book = Book(READERS, (*rule.rules, *own))
     run = _Run()
     for source in sources:

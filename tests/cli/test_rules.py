@@ -192,4 +192,6 @@ def test_a_file_without_rules(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text("version: 1\n")
     with pytest.raises(InputError, match="no `rules`"):
+        check([PAGE], "builtin:strict", rules=[file])
+    with pytest.raises(InputError, match="no `rules`"):
         CliRunner().invoke(cli, ["rules", "test", str(file)], catch_exceptions=False, standalone_mode=False)
