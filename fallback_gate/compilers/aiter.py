@@ -24,8 +24,8 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers.reading import by_groups
-from fallback_gate.compilers.rocm import known
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.vendor import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -110,7 +110,7 @@ UNTUNED_MOE = Rule(
     ignores=(
         "[aiter] [fused_moe] using 2stage (kernelName1='x', kernelName2='y') for (1, 2048, 384, 128, 8)",
     ),
-    read=known("fused_moe"),
+    read=called("fused_moe"),
 )
 UNTUNED_KERNEL = Rule(
     id="aiter/kernel-untuned",
@@ -129,7 +129,7 @@ UNTUNED_KERNEL = Rule(
         "[aiter] FlyDSL kernel 'fly_gemm_64' from tuned config is not recognized by the current catalog; falling back to next candidate.",
         "[aiter] [gfx1250] gemm_a8w8_bpreshuffle untuned M=16, N=512, K=7168; falling back to flydsl kernel 'f'.",
     ),
-    read=lambda rule, record, match: known(match["op"] or match["flydsl"] or match["gemm"])(
+    read=lambda rule, record, match: called(match["op"] or match["flydsl"] or match["gemm"])(
         rule, record, match
     ),
 )
@@ -146,7 +146,7 @@ UNTUNED_TRITON_MOE = Rule(
     matches=(
         "UserWarning: No MoE configuration found for device 'gfx942' with dtype 'fp8_w8a8'. Using default configuration.",
     ),
-    read=known("fused_moe"),
+    read=called("fused_moe"),
 )
 NO_OPUS = Rule(
     id="aiter/opus-missing",
@@ -159,7 +159,7 @@ NO_OPUS = Rule(
     help="Install the library that the table was tuned with, or tune again without it.",
     seen_in="0.1.9 (source), WARNING",
     matches=("opus tuned config found but opus is not available; falling back to torch",),
-    read=known("gemm", "a16w16_gemm"),
+    read=called("gemm", "a16w16_gemm"),
 )
 MLA_REDUCE = Rule(
     id="aiter/mla-reduce-in-torch",
@@ -172,7 +172,7 @@ MLA_REDUCE = Rule(
     help="The line says why the kernel failed; this is a decode path, so fix it before the release.",
     seen_in="0.1.9 (source), print",
     matches=("Warning: Triton reduce failed (out of shared memory), falling back to PyTorch",),
-    read=known("mla_reduce", "mla"),
+    read=called("mla_reduce", "mla"),
 )
 WEAKER_GEMM = Rule(
     id="aiter/weaker-kernel",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import cut, expression
 from fallback_gate.scan.record import Exhausted, Record
@@ -125,16 +125,13 @@ def read_log(
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):
                         known = True
-                        rank = report.rank if report.rank is not None else record.rank
-                        process = ProcessKey(name, rank, report.pid, _where(record.envelope))
+                        process = _who(name, record, report)
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
                         known = True
-                        rank = sighting.rank if sighting.rank is not None else record.rank
-                        process = ProcessKey(name, rank, sighting.pid, _where(record.envelope))
-                        said.of(process, rule.compiler).add(sighting)
+                        said.of(_who(name, record, sighting), rule.compiler).add(sighting)
             if not known:
                 waiting = next((r for r in book.of(hit) if isinstance(r, Rule) and r.limit is not None), None)
                 if waiting or book.smells(hit):
@@ -144,6 +141,12 @@ def read_log(
         scan.extent.problem = str(problem)
     _settle(said, book)
     return said
+
+
+def _who(log: str, record: Record, told: Report | Sighting) -> ProcessKey:
+    """Whose record it is: by what it tells itself, then by its envelope."""
+    rank = told.rank if told.rank is not None else record.rank
+    return ProcessKey(log, rank, told.pid, _where(record.envelope))
 
 
 def _where(envelope: Envelope) -> str | None:

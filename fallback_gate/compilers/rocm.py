@@ -23,28 +23,11 @@ Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.10 to 1.1, bitsandbytes 0.48, f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from re import Match
-
 from fallback_gate.compilers import vendor
-from fallback_gate.compilers.reading import by_groups
 from fallback_gate.compilers.rule import Reader, Rule
-from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.scan.record import Record
+from fallback_gate.model import Kind, Scope
 
 BLAS, CK, BITSANDBYTES, FLASH_ATTENTION = "rocm.blas", "rocm.ck", "bitsandbytes", "flash-attn"
-
-
-def known(op: str, *names: str) -> vendor.Read:
-    """Read a message about one known operator; the group `site` tells its problem."""
-
-    def read(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-        site = match.groupdict().get("site")
-        yield by_groups(rule, record, match)._replace(
-            op=op, names=tuple(dict.fromkeys((op, *names))), site=site and site[:300]
-        )
-
-    return read
 
 
 OLDER_BLAS = Rule(
@@ -62,7 +45,7 @@ OLDER_BLAS = Rule(
     ),
     ignores=("hipBLASLt is not built for an unsupported architecture! See the guide.",),
     at_least=True,
-    read=known("hipBLASLt", "gemm", "linear"),
+    read=vendor.called("hipBLASLt", "gemm", "linear"),
 )
 NO_SOLUTION = Rule(
     id="rocm-blas/no-solution",
@@ -75,7 +58,7 @@ NO_SOLUTION = Rule(
     help="Use a type that the GPU has kernels for, or accept fp32 here.",
     seen_in="hipBLASLt 0.7 to 1.1, HIPBLASLT_LOG_LEVEL=5",
     matches=("no solutions found, try to fallback", "no xf32 solutions found, try to fallback fp32"),
-    read=known("hipblasLtMatmul", "gemm"),
+    read=vendor.called("hipblasLtMatmul", "gemm"),
 )
 UNSUPPORTED_PROBLEM = Rule(
     id="rocm-ck/unsupported-problem",
@@ -109,7 +92,7 @@ INT8_IN_FP32 = Rule(
     matches=(
         "RuntimeWarning: int8_linear_matmul has no usable (hip|cu)blasLt algo for shape shapeA=(3, 64) shapeB=(64, 64); falling back to fp32 matmul.",
     ),
-    read=known("int8_linear_matmul"),
+    read=vendor.called("int8_linear_matmul"),
 )
 UNALIGNED = Rule(
     id="bitsandbytes/unaligned",
@@ -124,7 +107,7 @@ UNALIGNED = Rule(
     matches=(
         "UserWarning: inner dimension (100) is not aligned for fast kernel with blocksize=64, falling back to slower implementation.",
     ),
-    read=known("matmul_4bit"),
+    read=vendor.called("matmul_4bit"),
 )
 TRITON_ATTENTION = Rule(
     id="flash-attn/triton",
@@ -139,7 +122,7 @@ TRITON_ATTENTION = Rule(
     matches=(
         "UserWarning: flash_attn_2_cuda (which has ROCm/HIP kernels) not found, falling back to Triton implementation",
     ),
-    read=known("flash_attn"),
+    read=vendor.called("flash_attn"),
 )
 
 

@@ -34,7 +34,8 @@ from __future__ import annotations
 
 from fallback_gate.compilers import torch_dynamo_rules, torch_inductor_rules, torch_trace
 from fallback_gate.compilers.rule import Reader
-from fallback_gate.compilers.torch_proof import MARKERS, REQUIRED, SETTING, prove
+from fallback_gate.compilers.torch_markers import MARKERS
+from fallback_gate.compilers.torch_proof import REQUIRED, SETTING, prove
 
 READER = Reader(
     name="torch.compile",

@@ -24,10 +24,16 @@ Prove = Callable[[Evidence], Mapping[Kind, Proof]]
 
 
 def called(op: str, *names: str) -> Read:
-    """Read a message that always speaks of the same operator, which it may spell differently."""
+    """Read a message that always speaks of the same operator, which it may spell differently.
+
+    The pattern's group `site`, such as a shape, tells two problems of it apart.
+    """
 
     def read(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-        yield by_groups(rule, record, match)._replace(op=op, names=(op, *names))
+        site = match.groupdict().get("site")
+        yield by_groups(rule, record, match)._replace(
+            op=op, names=tuple(dict.fromkeys((op, *names))), site=site and site[:300]
+        )
 
     return read
 
