@@ -119,7 +119,7 @@ def check(
     for source in sources:
         _read(source, book, run, hash_logs, progress)
 
-    found = find_processes(run.logs)
+    found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
     findings = tuple(policies.judge(event, rule, today) for event in events)
     processes = _judged(run, found, book, rule, findings)

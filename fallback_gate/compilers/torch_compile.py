@@ -35,7 +35,7 @@ from __future__ import annotations
 from fallback_gate.compilers import torch_dynamo_rules, torch_inductor_rules, torch_trace
 from fallback_gate.compilers.rule import Reader
 from fallback_gate.compilers.torch_markers import MARKERS
-from fallback_gate.compilers.torch_proof import REQUIRED, SETTING, prove
+from fallback_gate.compilers.torch_proof import REQUIRED, SETTING, one_program, prove
 
 READER = Reader(
     name="torch.compile",
@@ -44,6 +44,7 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     conclude=torch_trace.conclude,
+    joins=one_program,
     setting=SETTING,
     manual=__doc__,
     silent="partly: limits and swallowed errors are printed, graph breaks and fallback kernels are not",

@@ -86,6 +86,19 @@ def compile_ids(evidence: Evidence) -> set[str]:
     return {cid.split("_")[0] for cid in told if "/" in cid and cid[0].isdigit()}
 
 
+def one_program(text: Evidence, trace: Evidence) -> bool:
+    """Whether the trace has every frame that the text names, and the text is of one process.
+
+    A text log without Dynamo's INFO level names no frame: there every compile id must be in the trace.
+    """
+    if several(text):
+        return False
+    if named := frames(text):
+        return named <= frames_in_trace(trace)
+    ids = compile_ids(text)
+    return bool(ids) and ids <= compile_ids(trace)
+
+
 def several(evidence: Evidence) -> str | None:
     """Why this can't be one process, or not one that ended; None where it can.
 

@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import torch_proof
 from fallback_gate.compilers.book import LogEvidence
-from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.rule import Evidence, Reader
 from fallback_gate.model import ProcessKey
 
 TRACE = "torch-trace/"
@@ -42,7 +41,7 @@ class Processes:
         }
 
 
-def processes(logs: Mapping[str, LogEvidence]) -> Processes:
+def processes(logs: Mapping[str, LogEvidence], readers: Mapping[str, Reader]) -> Processes:
     """Find the processes of a run."""
     found = Processes()
     for log, said in logs.items():
@@ -61,7 +60,7 @@ def processes(logs: Mapping[str, LogEvidence]) -> Processes:
         for rank in sorted((said.extent.ranks or said.extent.local_ranks) - present):
             joined[ProcessKey(log, rank)] = {}
         found.evidence |= joined
-    _across(found)
+    _across(found, readers)
     for process in _owed(logs, found.evidence):
         found.evidence[process] = {}
     return found
@@ -132,7 +131,7 @@ def _without_bystanders(
     return kept
 
 
-def _across(found: Processes) -> None:
+def _across(found: Processes, readers: Mapping[str, Reader]) -> None:
     """Join the trace of a process to its text log."""
     traces = {p: e for p, e in found.evidence.items() if p.pid is not None and _is_trace(e)}
     if not traces:
@@ -151,7 +150,7 @@ def _across(found: Processes) -> None:
             continue
         fitting = _fitting(trace, texts.get(trace.pid, ()))
         homes = [p for p in fitting if _together(found.evidence[p], evidence)]
-        if len(homes) == 1 and _one_program(found.evidence[homes[0]], evidence):
+        if len(homes) == 1 and _one_program(found.evidence[homes[0]], evidence, readers):
             found.alias[trace] = homes[0]
             found.also.setdefault(homes[0], []).append(trace)
 
@@ -161,19 +160,13 @@ def _fitting(trace: ProcessKey, texts: Iterable[ProcessKey]) -> list[ProcessKey]
     return [p for p in texts if p.rank == trace.rank or None in (p.rank, trace.rank)]
 
 
-def _one_program(text: Mapping[str, Evidence], trace: Mapping[str, Evidence]) -> bool:
-    """Whether the trace has every frame that the text names, and both are of one process.
-
-    A text log without Dynamo's INFO level names no frame: there every compile id must be in the trace.
-    """
-    one, other = text.get(torch_proof.NAME), trace.get(torch_proof.NAME)
-    if one is None or other is None or torch_proof.several(one):
-        return False
-    frames = torch_proof.frames(one)
-    if frames:
-        return frames <= torch_proof.frames_in_trace(other)
-    ids = torch_proof.compile_ids(one)
-    return bool(ids) and ids <= torch_proof.compile_ids(other)
+def _one_program(
+    text: Mapping[str, Evidence], trace: Mapping[str, Evidence], readers: Mapping[str, Reader]
+) -> bool:
+    """Whether a compiler's reader takes the trace for one of the program that wrote the text."""
+    return any(
+        readers[name].joins(text[name], trace[name]) for name in text.keys() & trace.keys() & readers.keys()
+    )
 
 
 def _is_trace(compilers: Mapping[str, Evidence]) -> bool:

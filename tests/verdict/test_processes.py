@@ -10,6 +10,7 @@ from time import process_time
 import pytest
 
 from fallback_gate import check
+from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import LogEvidence
 from fallback_gate.model import Outcome, ProcessKey
 from fallback_gate.verdict.processes import processes
@@ -175,6 +176,6 @@ def test_many_processes_take_time_in_proportion() -> None:
         said.of(ProcessKey("a", number, None, f"pod-{number % 7}"), "torch.compile")
         said.of(ProcessKey("a", None, 1, f"host-{number}"), "torch.compile")
     started = process_time()
-    found = processes({"a": said})
+    found = processes({"a": said}, READERS)
     assert process_time() - started < 5
     assert len(found.evidence) == 2 * many
