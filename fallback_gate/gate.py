@@ -50,6 +50,7 @@ class _Run:
     sources: dict[str, Source] = field(default_factory=dict)
     logs: dict[str, LogEvidence] = field(default_factory=dict)
     counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
+    as_stored: dict[str, bool] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
 
     def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
@@ -57,7 +58,7 @@ class _Run:
         if self.counted[log]:
             return {position: position for position in positions}
         try:
-            return self.sources[log].lines_at(positions)
+            return self.sources[log].lines_at(positions, as_stored=self.as_stored[log])
         except Unreadable as problem:
             self.logs[log].extent.problem = str(problem)
             return {}
@@ -162,17 +163,18 @@ def _read(
     source: Source, book: Book, run: _Run, hash_logs: bool, progress: Callable[[Source, int], None] | None
 ) -> None:
     count_lines = not source.rereadable
-    with source.open() as stream:
+    with source.open(looks=True) as stream:
         scan = Scan(
-            book.expressions,
+            book.anchors,
             _Watched(stream, source, progress) if progress else stream,
             count_lines=count_lines,
-            rests=book.rests,
+            look=stream.look,
         )
         said = read_log(source.path, scan, book, run.fold.add)
     run.sources[source.path] = source
     run.logs[source.path] = said
     run.counted[source.path] = count_lines
+    run.as_stored[source.path] = stream.as_stored
     if hash_logs:
         try:
             digest = source.sha256()

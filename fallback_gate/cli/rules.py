@@ -110,7 +110,7 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
             reports.append(report)
 
         with source.open() as stream:
-            scan = Scan(book.expressions, stream, count_lines=True, rests=book.rests)
+            scan = Scan(book.anchors, stream, count_lines=True)
             said = read_log(source.path, scan, book, tell)
         seen = {
             marker: count

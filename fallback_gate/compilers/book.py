@@ -14,7 +14,7 @@ from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report
-from fallback_gate.scan.anchors import cut, expression
+from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 from fallback_gate.sources.envelope import Envelope
@@ -23,7 +23,7 @@ from fallback_gate.sources.envelope import Envelope
 class Book:
     """The rules of all readers, and of the user, ready for the scan.
 
-    `expressions` is what the scan looks for, `rests` what must follow each anchor's part of it.
+    `anchors` is what the scan looks for: those of the rules, then the phrases that smell of a fallback.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
     takes its proof from the user's markers.
     """
@@ -46,9 +46,7 @@ class Book:
         for compiler, reported in kinds.items():
             if compiler not in readers:
                 self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
-        parts = [cut(anchor) for anchor in self._by_anchor]
-        self.expressions = [*(expression(head) for head, _ in parts), *near_miss.EXPRESSIONS]
-        self.rests = [rest.encode() for _, rest in parts]
+        self.anchors = Anchors([*self._by_anchor, *near_miss.PHRASES])
         self._entries = list(self._by_anchor.values())
 
     def _enter(self, rule: Rule | Marker) -> None:

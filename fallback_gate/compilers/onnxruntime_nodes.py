@@ -70,7 +70,7 @@ COPIES = Rule(
 PARTITIONED = Rule(
     id="onnxruntime/tensorrt-partitioned",
     compiler=NAME,
-    anchor=("number of subgraphs running on ", "claimed {n} of {n} nodes"),
+    anchor=("number of subgraphs running on ", ": claimed "),
     pattern=_HEAD
     + r"(?:\[\w{2,30} EP\] (?P<reason>Graph is partitioned and number of subgraphs running on .*)"
     r"|[\w-]{2,60}: (?P<claimed>claimed (?P<took>\d{1,9}) of (?!(?P=took) )\d{1,9} nodes))",

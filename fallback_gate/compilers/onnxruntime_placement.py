@@ -230,7 +230,7 @@ MARKERS = (
         id="onnxruntime/provider-asked",
         compiler=NAME,
         anchor=(
-            "{n} ep] ",
+            ", onnxruntime-",
             "[OpenVINO-EP] Supported subgraphs",
             "[OpenVINO-EP] Model is fully",
             "NodeUnit (",

@@ -1,51 +1,68 @@
 """Room 2: the literals that all rules wait for, in one hyperscan database.
 
-hyperscan reports where a match ends, and reports every match of every expression in one pass. Building a
-database takes tens of milliseconds, so it is kept for the next log; its scratch space serves one scan at a
-time, so each thread has its own.
+hyperscan reports where a match ends, and reports every match of every expression in one pass. Its time grows
+with how often pairs of letters of its literals stand in the text. So it looks for a few hundred pieces of
+eight letters, `pieces.PIECES`: each stands in one anchor or in many, and they are rare in logs;
+`benchmarks/choose_pieces.py` chose them by measurement. At a hit the anchors that hold the piece are
+compared. An anchor without any of them, as a user's own may be, brings its last letters: that costs a little
+time, and no hit.
 
 Below some fifty literals hyperscan picks an engine that looks at the last letters of few literals at once,
 and is three times slower where these end in common letters, as words do. So a small set is filled up with
-literals that no text holds. Above, what it costs is the last letters of the literals, where these are common
-in logs: so of each anchor the scan looks for the part that ends in its rarest letters, and the rest is
-compared at the hit. `benchmarks/` measures both.
+literals that no text holds. Building a database takes milliseconds, so it is kept for the next log; its
+scratch space serves one scan at a time, so each thread has its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from threading import get_ident
 
 import hyperscan
 
+from fallback_gate.scan.pieces import PIECES
+from fallback_gate.sources.later import SIGNS
+
 MOST_RANKS = 1024
 ANY_RANK = (rb"\[rank\d", rb"\[default\d")  # whoever numbers its lines
+SEEN_ONCE = (*ANY_RANK, *SIGNS)  # reported once a pass over some bytes
 FEWEST = 80  # expressions in one database
-SHORTEST = 8  # characters of an anchor that the scan looks for
-LAST = 5  # characters of it that should be rare
-# Pairs of characters that are frequent in logs, the most frequent first: counted over `sample_logs/`.
-_PAIRS = (
-    "  or00to] , in0 er tonchcotercrare [11atpydelee ti:  0^^.p3013enuty:sth/amar/_ap"
-    "_cmondilseed ina fnsrie_ctntlimpmeodng:3s ec32esvegr2:dual:2rtt 0:ph0]d unitynn "
-)
-_RANKS = {_PAIRS[at : at + 2]: rank for rank, at in enumerate(range(0, len(_PAIRS), 2))}
+LENGTH = 8  # letters of a piece: hyperscan looks at no more of a literal
 _FILLER = [b"\\xff%c%c\\xfe\\xfd%c%c\\xff" % (a, b, b, a) for a in b"QZXJKVW" for b in b"qzxjkvwQZXJK"]
 
 
-def cut(anchor: str) -> tuple[str, str]:
-    """The anchor in two: what the scan looks for, ending in its rarest letters, and what must follow it."""
-    if len(anchor) <= SHORTEST or "{n}" in anchor:
-        return anchor, ""
-    rarity = [_RANKS.get(anchor[at : at + 2], len(_RANKS)) for at in range(len(anchor) - 1)]
-    best = at = sum(rarity[SHORTEST - LAST : SHORTEST - 1])
-    end = SHORTEST
-    for stop in range(SHORTEST + 1, len(anchor) + 1):
-        at += rarity[stop - 2] - rarity[stop - LAST - 1]
-        if at >= best:
-            best, end = at, stop
-    return anchor[:end], anchor[end:]
+class Anchors:
+    """Literals to look for at once, each known by its place in the list. `{n}` stands for a number.
+
+    `literals` is the list, `expressions` what hyperscan looks for. `behind` holds for each expression the
+    anchors that may stand where it ends: how many bytes before that end the anchor starts, its bytes, and
+    its place in the list.
+    """
+
+    def __init__(self, anchors: Sequence[str]) -> None:
+        self.literals = tuple(anchors)
+        found: dict[bytes, list[tuple[int, bytes, int]]] = {}
+        for place, anchor in enumerate(anchors):
+            if "{n}" in anchor:
+                found.setdefault(expression(anchor), []).append((0, b"", place))
+                continue
+            end = _end_of_piece(anchor)
+            start = max(0, end - LENGTH)
+            literal = anchor[start:end].encode()
+            before = len(anchor[:start].encode()) + len(literal)
+            found.setdefault(re.escape(literal).replace(b"'", rb"\x27"), []).append(
+                (before, anchor.encode(), place)
+            )
+        self.expressions = tuple(found)
+        self.behind = tuple(tuple(some) for some in found.values())
+
+
+def _end_of_piece(anchor: str) -> int:
+    """Where the piece ends that the scan looks for in an anchor."""
+    ends = range(LENGTH, len(anchor) + 1)
+    return next((end for end in ends if anchor[end - LENGTH : end] in PIECES), len(anchor))
 
 
 def expression(anchor: str) -> bytes:
@@ -66,7 +83,7 @@ def database(expressions: Iterable[bytes], *, once: bool = False) -> Callable[..
 def _built(expressions: tuple[bytes, ...], once: bool, _thread: int) -> Callable[..., None]:
     listed = [*expressions, *_FILLER[: max(0, FEWEST - len(expressions))]]
     single = hyperscan.HS_FLAG_SINGLEMATCH
-    flags = [single if once or one in ANY_RANK else 0 for one in listed]
+    flags = [single if once or one in SEEN_ONCE else 0 for one in listed]
     compiled = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     compiled.compile(
         expressions=listed,

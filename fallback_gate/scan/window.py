@@ -9,7 +9,7 @@ found; its number is still right, since lines are counted by their line feeds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
 from fallback_gate.scan.record import ALLOWANCE_BYTES, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches
+from fallback_gate.sources.later import SIGNS
 
 READ = 1 << 20  # bytes a read
 BEHIND = 1 << 20  # bytes behind a hit that must be in the window before it is handed out
@@ -24,6 +25,7 @@ WINDOW = 6 << 20
 HEAD = 64 << 10  # bytes in which a build announces its branches
 LONG = 2 << 20  # bytes without a line feed after which a line is scanned in pieces
 OVERLAP = LONGEST_LINE
+KNOWN = 64  # bytes before what is new: a sign may stand across
 
 
 class Stream(Protocol):
@@ -32,6 +34,9 @@ class Stream(Protocol):
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer from the start; 0 at the end. Raises `Unreadable`."""
         ...
+
+
+Look = Callable[[bytes, int], int]
 
 
 @dataclass(slots=True)
@@ -58,17 +63,21 @@ class Scan:
     A hit's record is good until the next one is asked for: the window moves on.
 
     `count_lines`: positions are line numbers, counted on the way; else they are byte offsets of line
-    starts, to be turned into numbers later by the source. `rests`: what must follow a match of the first
-    expressions, one for each.
+    starts, to be turned into numbers later by the source. `look`: told of `later.SIGNS`, as `Stream.look`.
     """
 
     def __init__(
-        self, expressions: Sequence[bytes], stream: Stream, *, count_lines: bool, rests: Sequence[bytes] = ()
+        self,
+        wanted: anchors.Anchors,
+        stream: Stream,
+        *,
+        count_lines: bool,
+        look: Look = lambda data, known: 0,
     ) -> None:
-        self._scan: Callable[..., None] = anchors.database([*expressions, *anchors.ANY_RANK])
-        self._any_rank = len(expressions)  # reported at most a few times, then each rank is looked for
+        self._scan: Callable[..., None] = anchors.database((*wanted.expressions, *anchors.SEEN_ONCE))
+        self._behind = wanted.behind
+        self._look = look
         self._scan_ranks: Callable[..., None] | None = None
-        self._rests = rests
         self._stream = stream
         self._count_lines = count_lines
         self._view = View(bytearray(WINDOW), 0)
@@ -85,7 +94,7 @@ class Scan:
         while more:
             self._make_room()
             more = self._read()
-            self._scan_new(last=not more)
+            more |= self._scan_new(last=not more)
             yield from self._hand_out(last=not more)
 
     def _make_room(self) -> None:
@@ -121,35 +130,53 @@ class Scan:
         self.extent.bytes += got
         return got > 0
 
-    def _scan_new(self, *, last: bool) -> None:
-        """Scan the whole lines that are new; of a line without end, a piece."""
+    def _scan_new(self, *, last: bool) -> bool:
+        """Scan the whole lines that are new; of a line without end, a piece.
+
+        Returns whether the source was told of a sign: it may have more to say, at the end too.
+        """
         view = self._view
         stop = view.end if last else view.buffer.rfind(b"\n", self._scanned, view.end) + 1
         piece = False
         if stop <= self._scanned:
             if last or view.end - self._scanned < LONG:
-                return
+                return False
             stop, piece = view.end, True
-        start, base, pending, known = self._scanned, self._base + self._scanned, self._pending, self._latest
-        rests = self._rests
+        start, base, known = self._scanned, self._base + self._scanned, self._latest
+        behind, most, begins = self._behind, len(self._behind), view.buffer.startswith
+        hits: list[tuple[int, int]] = []
+        seen_once = set()
 
-        def found(anchor: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            if anchor >= self._any_rank:
-                self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)
+        def found(expression: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            if expression >= most:
+                seen_once.add(anchors.SEEN_ONCE[expression - most])
                 return
-            if anchor < len(rests) and not view.buffer.startswith(rests[anchor], start + end):
-                return
-            hit = (base + end - 1, anchor)
-            if hit > known:
-                pending.append(hit)
+            for before, anchor, place in behind[expression]:
+                if begins(anchor, start + end - before):
+                    hits.append((base + end - 1, place))
 
         with memoryview(view.buffer) as whole, whole[start:stop] as new:
             self._scan(new, match_event_handler=found)
-            if self._scan_ranks:
+            if self._scan_ranks or not seen_once.isdisjoint(anchors.ANY_RANK):
+                self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)
                 self._scan_ranks(new, match_event_handler=self._rank_found)
-        if pending:
-            self._latest = max(self._latest, pending[-1])
+        signs = not seen_once.isdisjoint(SIGNS)
+        if signs:
+            stop = min(stop, self._looked(start))
+        if hits:
+            self._pending.extend(sorted(hit for hit in hits if known < hit < (self._base + stop,)))
+            self._latest = max(known, *hits)
         self._scanned = max(start, stop - OVERLAP) if piece else stop
+        return signs
+
+    def _looked(self, start: int) -> int:
+        """Let the source look at what is new: a sign stands in it. Returns where the window ends then."""
+        view = self._view
+        known = min(start, KNOWN)
+        back = self._look(bytes(view.buffer[start - known : view.end]), known)
+        view.end -= back
+        self.extent.bytes -= back
+        return view.end
 
     def _rank_found(self, rank: int, _start: int, _end: int, _flags: int, _context: object) -> None:
         if rank < anchors.MOST_RANKS:

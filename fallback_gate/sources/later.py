@@ -5,17 +5,31 @@ append to may go on in another form: PowerShell's `>>` writes UTF-16 behind UTF-
 compressed part. What is found there can't be trusted, so such a text ends in `Unreadable`; all of it is
 read before that. Colour codes that come late are taken off from the line on which the first one stands.
 
-The fast path looks at each read a few times with the C library's search for one byte.
+Whoever reads a text as it stands has a faster search than Python's, and does the first look: `SIGNS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import binary, reassembly
 from fallback_gate.sources.reader import Buffer, Chunks, Reader
 
+# What hyperscan looks for in a plain text: without any of these it is what its first bytes say.
+SIGNS = (
+    *(rb"\x1f\x8b\x08", rb"\xfd7zXZ\x00", rb"\x28\xb5\x2f\xfd", rb"PK\x03\x04"),
+    *(
+        rb"\xff\xfe",
+        rb"\xfe\xff",
+        rb"\x00\n",
+        rb"\n\x00",
+        rb"\r\x00",
+        rb"\x00 \x00",
+        rb"\x00e\x00",
+        rb"\x1b\[",
+    ),
+)
 _FROM = binary.HEAD - 32  # colour codes before it are seen with the first bytes
 _KEPT = 64  # bytes of the read before that are looked at again: a mark may stand across two
 _PACKED = (  # each with the place of a byte in it that is rare in logs
@@ -108,61 +122,79 @@ def changed(position: int, form: str) -> Unreadable:
 
 
 class Later:
-    """A reader of text that watches what comes; `codes` says that late colour codes are taken off here."""
+    """A reader of text that watches what comes.
 
-    def __init__(self, reader: Reader, *, codes: bool) -> None:
+    `codes` says that late colour codes are taken off here. `watch`: it looks at each read itself, else
+    whoever reads looks for `SIGNS` and calls `look`.
+    """
+
+    def __init__(self, reader: Reader, *, codes: bool, watch: bool) -> None:
         self._reader = reader
         self._codes = codes
-        self._scratch = bytearray()
+        self._watch = watch
         self._before = b""
         self._given = 0
         self._failure: Unreadable | None = None
         self._without_codes: Chunks | None = None
 
+    @property
+    def as_stored(self) -> bool:
+        """No code was taken off: a position in this text is one in the reader's."""
+        return self._without_codes is None
+
     def readinto(self, buffer: Buffer, /) -> int:
         """As the reader's; raises `Unreadable` at the end of a text that changed its form."""
         if self._without_codes is not None:
             return self._without_codes.readinto(buffer)
-        count = self._watched(buffer)
-        if not self._codes or not count:
-            return count
-        code = self._code(max(0, _FROM - (self._given - count)))
-        if code < 0:
-            return count
-        cut = self._scratch.rfind(b"\n", 0, code) + 1
-        rest = bytes(self._scratch[cut:])
-        self._without_codes = Chunks(reassembly.without_codes(self._blocks(rest)))
-        return cut or self._without_codes.readinto(buffer)
+        if not self._watch:
+            return self._read(buffer)
+        known = len(self._before)
+        count, data = self._watched(buffer)
+        back = self._take_back(data, known)
+        return count - back if back < count or not count else self.readinto(buffer)
 
-    def _code(self, start: int) -> int:
-        """Where the first colour code stands in what was read, from a position on; -1 if none does."""
-        code = self._scratch.find(b"\x1b", start)
-        while code >= 0 and bytes(self._scratch[code + 1 : code + 2]) not in (b"[", b""):
-            code = self._scratch.find(b"\x1b", code + 1)
-        return code
+    def look(self, data: bytes, known: int) -> int:
+        """A sign stands in `data`, the last bytes that were given. Of these, the first `known` were clean.
 
-    def _watched(self, buffer: Buffer) -> int:
+        Returns how many at its end the caller gives back: they come again, without colour codes.
+        """
+        self._check(data)
+        return self._take_back(data, known)
+
+    def _read(self, buffer: Buffer) -> int:
         count = self._reader.readinto(buffer)
-        if not count:
-            if self._failure is not None:
-                raise self._failure
-            return 0
-        # A copy, since only `bytes` and `bytearray` are searched.
-        if len(self._scratch) != count:
-            self._scratch = bytearray(count)
-        memoryview(self._scratch)[:] = memoryview(buffer)[:count]
-        data = self._scratch
-        if self._failure is None and (not data.isascii() or 0 in data):
-            form = another_form(self._before + data[:_KEPT]) or another_form(data)
-            if form:
-                self._failure = changed(self._given, form)
-        self._before = (self._before + data[-_KEPT:])[-_KEPT:]
+        if not count and self._failure is not None:
+            raise self._failure
         self._given += count
         return count
 
-    def _blocks(self, first: bytes) -> Iterator[bytes]:
-        """What is left, in blocks of whole lines; `first` was read already."""
-        return reassembly.whole_lines(_After(first, self._watched))
+    def _watched(self, buffer: Buffer) -> tuple[int, bytes]:
+        """Read, and check; the bytes read, behind some of those before them."""
+        count = self._read(buffer)
+        data = self._before + bytes(memoryview(buffer)[:count])
+        self._check(data)
+        self._before = data[-_KEPT:]
+        return count, data
+
+    def _check(self, data: bytes) -> None:
+        if self._failure is None and (not data.isascii() or 0 in data):
+            form = another_form(data)
+            if form:
+                self._failure = changed(self._given - len(data), form)
+
+    def _take_back(self, data: bytes, known: int) -> int:
+        """How many bytes, from the line on in which the first colour code stands."""
+        if not self._codes:
+            return 0
+        code = data.find(b"\x1b", max(known, _FROM - (self._given - len(data))))
+        while code >= 0 and data[code + 1 : code + 2] not in (b"[", b""):
+            code = data.find(b"\x1b", code + 1)
+        if code < 0:
+            return 0
+        rest = data[max(known, data.rfind(b"\n", 0, code) + 1) :]
+        blocks = reassembly.whole_lines(_After(rest, lambda buffer: self._watched(buffer)[0]))
+        self._without_codes = Chunks(reassembly.without_codes(blocks))
+        return len(rest)
 
 
 class _After:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
+from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
-from fallback_gate.sources.stream import Stream, is_plain, plain_text
+from fallback_gate.sources.stream import Stream, is_plain
 
 if TYPE_CHECKING:
     import zipfile
@@ -41,12 +42,13 @@ class Source:
     once: bool = False
     problem: str | None = None
 
-    def open(self, *, limit: int = compression.LIMIT) -> Stream:
-        """Its text from the start; `limit` bounds what compressed data may hold, in bytes.
+    def open(self, *, limit: int = compression.LIMIT, looks: bool = False) -> Stream:
+        """Its text from the start; `limit` bounds what compressed data may hold, in bytes; `looks` as in
+        `Stream`.
 
         Opening never fails: `Stream.readinto` raises what went wrong.
         """
-        return Stream(lambda: self._stored(limit), limit)
+        return Stream(lambda: self._stored(limit), limit, looks=looks)
 
     @property
     def rereadable(self) -> bool:
@@ -72,9 +74,9 @@ class Source:
                 digest.update(memoryview(buffer)[:count])
         return digest.hexdigest()
 
-    def lines_at(self, positions: Iterable[int]) -> dict[int, int]:
+    def lines_at(self, positions: Iterable[int], *, as_stored: bool = False) -> dict[int, int]:
         """The 1-based physical line of each byte offset in the text, counted by line feeds; for `rereadable`
-        sources.
+        sources. `as_stored`: the text was `Stream.as_stored`.
 
         Reads no further than the last position. Raises `Unreadable`.
         """
@@ -83,7 +85,7 @@ class Source:
         done = 0
         buffer = bytearray(_READ)
         with self._stored() as stored:
-            text = plain_text(stored)
+            text = stored if as_stored else Later(stored, codes=True, watch=True)
             for position in sorted(set(positions)):
                 while position > end:
                     line += buffer.count(b"\n", done, end - start)

@@ -17,11 +17,18 @@ from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
 
 class Stream:
-    """The text of a source, read once from its start. Use it as a context manager, and from one thread."""
+    """The text of a source, read once from its start. Use it as a context manager, and from one thread.
 
-    def __init__(self, opener: Callable[[], AbstractContextManager[Reader]], limit: int) -> None:
+    `looks`: the caller looks for `later.SIGNS` in what it gets, and calls `look`.
+    """
+
+    def __init__(
+        self, opener: Callable[[], AbstractContextManager[Reader]], limit: int, *, looks: bool = False
+    ) -> None:
         self._opener = opener
         self._limit = limit
+        self._looks = looks
+        self._later: Later | None = None
         self._stack = ExitStack()
         self._stored: Ahead | None = None
         self._text: Reader | None = None
@@ -43,11 +50,20 @@ class Stream:
         try:
             if self._text is None:
                 self._stored = Ahead(self._stack.enter_context(self._opener()))
-                self._text = _text(self._stored, self._limit)
+                self._text = self._readable(self._stored)
             return self._text.readinto(buffer)
         except Unreadable as failure:
             self._failure = failure
             raise
+
+    def look(self, data: bytes, known: int) -> int:
+        """A sign stands in the last bytes that were given: as `Later.look`."""
+        return self._later.look(data, known) if self._later else 0
+
+    @property
+    def as_stored(self) -> bool:
+        """Nothing was taken off this text but what `is_plain` allows for."""
+        return self._later is None or self._later.as_stored
 
     def __enter__(self) -> Stream:
         return self
@@ -57,6 +73,30 @@ class Stream:
     ) -> None:
         self._stack.close()
 
+    def _readable(self, stored: Ahead) -> Reader:
+        """The reader that turns the bytes of a source into text."""
+        text = stored
+        form = compression.detect(stored.peek(binary.HEAD))
+        if form:
+            text = Ahead(Chunks(compression.unpack(stored, form, self._limit)))
+            if compression.detect(text.peek(binary.HEAD)):
+                raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+        head = text.peek(binary.HEAD)
+        if head.startswith(archive.MAGIC):
+            raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
+        written = encoding.detect(head)
+        text.skip(written.mark)
+        if written.codec:
+            text = Ahead(Chunks(encoding.transcode(text, written.codec)))
+        head = text.peek(binary.HEAD)
+        binary.refuse(head)
+        needed = reassembly.steps(head, console=written.codec is not None)
+        if needed:
+            watched = Later(text, codes=False, watch=True)
+            return Chunks(reassembly.reassemble(watched, needed))
+        self._later = Later(text, codes=True, watch=not self._looks)
+        return self._later
+
 
 def is_plain(stored: Ahead) -> bool:
     """The text stands in these bytes as it is: a position in the text is one in the file."""
@@ -64,32 +104,3 @@ def is_plain(stored: Ahead) -> bool:
     if compression.detect(head) or encoding.detect(head) != encoding.Encoding():
         return False
     return not reassembly.steps(head, console=False)
-
-
-def plain_text(stored: Reader) -> Reader:
-    """The text of bytes that are plain, as `Stream` gives it."""
-    ahead = Ahead(stored)
-    ahead.peek(binary.HEAD)
-    return Later(ahead, codes=True)
-
-
-def _text(stored: Ahead, limit: int) -> Reader:
-    """The reader that turns the bytes of a source into text."""
-    text = stored
-    form = compression.detect(stored.peek(binary.HEAD))
-    if form:
-        text = Ahead(Chunks(compression.unpack(stored, form, limit)))
-        if compression.detect(text.peek(binary.HEAD)):
-            raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
-    head = text.peek(binary.HEAD)
-    if head.startswith(archive.MAGIC):
-        raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
-    written = encoding.detect(head)
-    text.skip(written.mark)
-    if written.codec:
-        text = Ahead(Chunks(encoding.transcode(text, written.codec)))
-    head = text.peek(binary.HEAD)
-    binary.refuse(head)
-    needed = reassembly.steps(head, console=written.codec is not None)
-    watched = Later(text, codes=not needed)
-    return Chunks(reassembly.reassemble(watched, needed)) if needed else watched

@@ -48,9 +48,7 @@ def _read(*lines: str, name: str = "compile.log", book: Book = BOOK) -> Said:
         processes.append(process)
 
     text = "".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape")
-    evidence = read_log(
-        name, Scan(book.expressions, BytesIO(text), count_lines=True, rests=book.rests), book, tell
-    )
+    evidence = read_log(name, Scan(book.anchors, BytesIO(text), count_lines=True), book, tell)
     return Said(reports, processes, evidence)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
 import pytest
 
+from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.window import Scan
 
 
@@ -39,8 +39,7 @@ def _scan(
     text: bytes, anchors: Sequence[str], *, sizes: Sequence[int] = (1 << 20,), count: bool = True
 ) -> list[Found]:
     """The hits of a scan over the text."""
-    expressions = [re.escape(anchor.encode()) for anchor in anchors]
-    hits = Scan(expressions, Chunked(text, sizes), count_lines=count)
+    hits = Scan(Anchors(anchors), Chunked(text, sizes), count_lines=count)
     return [Found(h.record.position, h.record.text, frozenset(h.anchors), h.record.rank) for h in hits]
 
 

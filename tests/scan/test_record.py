@@ -11,6 +11,7 @@ import pytest
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, read_log
 from fallback_gate.model import ProcessKey, Report
+from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record
 from fallback_gate.scan.window import Scan
 
@@ -19,7 +20,7 @@ ANCHOR = "OPEN"
 
 def records(text: str, chunked: Any, count: bool = True) -> list[Record]:
     """The first record's hit, while the window still holds it."""
-    scan = Scan([ANCHOR.encode()], chunked(text.encode("utf-8", "surrogateescape")), count_lines=count)
+    scan = Scan(Anchors([ANCHOR]), chunked(text.encode("utf-8", "surrogateescape")), count_lines=count)
     return [next(iter(scan)).record]
 
 
@@ -118,9 +119,7 @@ def test_64_ranks_interleaved_line_by_line(chunked: Any, around: str) -> None:
     lines = [around + line for row in itertools.zip_longest(*columns) for line in row if line is not None]
     book = Book(READERS)
     told: dict[ProcessKey, Report] = {}
-    scan = Scan(
-        book.expressions, chunked(("\n".join(lines) + "\n").encode()), count_lines=True, rests=book.rests
-    )
+    scan = Scan(book.anchors, chunked(("\n".join(lines) + "\n").encode()), count_lines=True)
     evidence = read_log("x", scan, book, lambda report, process: told.setdefault(process, report) and None)
     assert evidence.extent.ranks == set(range(64))
     assert len(told) == 64

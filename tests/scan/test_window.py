@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.scan.anchors import expression
+from fallback_gate.scan.anchors import Anchors, expression
 from fallback_gate.scan.record import LONGEST_LINE
 from fallback_gate.scan.window import BEHIND, LONG, OVERLAP, READ, WINDOW, Scan
 from fallback_gate.sources import Source
@@ -133,7 +133,7 @@ def test_a_number_in_an_anchor() -> None:
     numbered = expression("buf{n} = x.")
     lines = (b"buf3 = x.a", b"  buf123456 = x.", b"buf = x.a", b"buf3  = x.a", b"buf3 = xa", b"bufn = x.")
     assert [bool(re.search(numbered, line)) for line in lines] == [True, True, False, False, False, False]
-    scanned = Scan([numbered], _Bytes(b"buf = x.\nbuf77 = x.y\n"), count_lines=True)
+    scanned = Scan(Anchors(["buf{n} = x."]), _Bytes(b"buf = x.\nbuf77 = x.y\n"), count_lines=True)
     assert [hit.record.position for hit in scanned] == [2]
 
 
@@ -141,7 +141,7 @@ def test_a_number_in_an_anchor() -> None:
     "literal", ["hit config.", "FallbackKernel(", "a+b", "T CONVERT ", "don't", "[x]{2}|^$", "a(b"]
 )
 def test_an_anchor_is_a_literal(scan: Search, literal: str) -> None:
-    scanned = Scan([expression(literal)], _Bytes(f"x\n~{literal}~\n".encode()), count_lines=True)
+    scanned = Scan(Anchors([literal]), _Bytes(f"x\n~{literal}~\n".encode()), count_lines=True)
     assert [hit.record.position for hit in scanned] == [2]
 
 
@@ -161,7 +161,7 @@ class _Bytes:
 
 def test_what_was_read_before_the_trouble_stands() -> None:
     text = f"{ANCHOR}a\nnoise\n{ANCHOR}cut".encode()
-    scanned = Scan([ANCHOR.encode()], _Bytes(text, "truncated gzip data"), count_lines=True)
+    scanned = Scan(Anchors([ANCHOR]), _Bytes(text, "truncated gzip data"), count_lines=True)
     assert [hit.record.position for hit in scanned] == [1, 3]
     assert scanned.extent.problem == "truncated gzip data"
     assert scanned.extent.bytes == len(text)
@@ -169,7 +169,7 @@ def test_what_was_read_before_the_trouble_stands() -> None:
 
 def test_ranks_that_name_themselves() -> None:
     text = b"".join(b"[rank%d]: hello\n[default%d]:[rank%d]: x\n" % (r, r % 8, r) for r in range(64))
-    scanned = Scan([ANCHOR.encode()], _Bytes(text), count_lines=True)
+    scanned = Scan(Anchors([ANCHOR]), _Bytes(text), count_lines=True)
     assert list(scanned) == []
     assert scanned.extent.ranks == set(range(64))
     assert scanned.extent.local_ranks == set(range(8))
@@ -177,7 +177,7 @@ def test_ranks_that_name_themselves() -> None:
 
 def test_ranks_that_speak_late() -> None:
     text = padded(READ + 5) + b"[rank5]: hello\n"
-    scanned = Scan([ANCHOR.encode()], _Bytes(text), count_lines=True)
+    scanned = Scan(Anchors([ANCHOR]), _Bytes(text), count_lines=True)
     assert list(scanned) == []
     assert scanned.extent.ranks == {5}
 
