@@ -23,8 +23,6 @@ SIGNS = (
         rb"\xff\xfe",
         rb"\xfe\xff",
         rb"\x00\n",
-        rb"\n\x00",
-        rb"\r\x00",
         rb"\x00 \x00",
         rb"\x00e\x00",
         rb"\x1b\[",
