@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers docs bench clean
+.PHONY: help demo pieces test lint types unit test-compilers docs bench clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they pri
 
 docs: $(VENV)/.developed ## Write docs/readers from the readers
 	$(BIN)/python docs/generate.py
+
+pieces: $(VENV)/.developed ## Choose anew what the scan looks for
+	$(BIN)/python benchmarks/choose_pieces.py
 
 bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py

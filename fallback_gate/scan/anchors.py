@@ -8,9 +8,13 @@ compared. An anchor without any of them, as a user's own may be, brings its last
 time, and no hit.
 
 Below some fifty literals hyperscan picks an engine that looks at the last letters of few literals at once,
-and is three times slower where these end in common letters, as words do. So a small set is filled up with
-literals that no text holds. Building a database takes milliseconds, so it is kept for the next log; its
-scratch space serves one scan at a time, so each thread has its own.
+and is three times slower where these end in common letters, as words do: so a small set is filled up with
+literals that no text holds. Above, it looks at every fourth place of a text, or at every second where some
+literal is of three letters, and then hardly anything needs a closer look: twice as fast. The signs of another
+form are such literals; more than a dozen of them, or one of two letters, would cost what they gain.
+
+Building a database takes milliseconds, so it is kept for the next log; its scratch space serves one scan at
+a time, so each thread has its own.
 """
 
 from __future__ import annotations

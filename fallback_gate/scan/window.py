@@ -17,7 +17,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
 from fallback_gate.scan.record import ALLOWANCE_BYTES, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches
-from fallback_gate.sources.later import SIGNS
+from fallback_gate.sources.later import ACROSS, SIGNS
 
 READ = 1 << 20  # bytes a read
 BEHIND = 1 << 20  # bytes behind a hit that must be in the window before it is handed out
@@ -142,7 +142,9 @@ class Scan:
             if last or view.end - self._scanned < LONG:
                 return False
             stop, piece = view.end, True
-        start, base, known = self._scanned, self._base + self._scanned, self._latest
+        start, known = self._scanned, self._latest
+        first = max(0, start - ACROSS)
+        base = self._base + first
         behind, most, begins = self._behind, len(self._behind), view.buffer.startswith
         hits: list[tuple[int, int]] = []
         seen_once = set()
@@ -152,10 +154,10 @@ class Scan:
                 seen_once.add(anchors.SEEN_ONCE[expression - most])
                 return
             for before, anchor, place in behind[expression]:
-                if begins(anchor, start + end - before):
+                if begins(anchor, first + end - before):
                     hits.append((base + end - 1, place))
 
-        with memoryview(view.buffer) as whole, whole[start:stop] as new:
+        with memoryview(view.buffer) as whole, whole[first:stop] as new:
             self._scan(new, match_event_handler=found)
             if self._scan_ranks or not seen_once.isdisjoint(anchors.ANY_RANK):
                 self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)

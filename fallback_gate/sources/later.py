@@ -16,18 +16,22 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.sources import binary, reassembly
 from fallback_gate.sources.reader import Buffer, Chunks, Reader
 
-# What hyperscan looks for in a plain text: without any of these it is what its first bytes say.
+# What hyperscan looks for in a plain text: without any of these it is what its first bytes say. Colour codes
+# that parted a word are followed by one that ends them: those are looked for. Three letters each at least,
+# and few: `anchors.py` says why.
 SIGNS = (
-    *(rb"\x1f\x8b\x08", rb"\xfd7zXZ\x00", rb"\x28\xb5\x2f\xfd", rb"PK\x03\x04"),
     *(
-        rb"\xff\xfe",
-        rb"\xfe\xff",
-        rb"\x00\n",
-        rb"\x00 \x00",
-        rb"\x00e\x00",
-        rb"\x1b\[",
+        rb"\x1f\x8b\x08",
+        rb"\xfd7zXZ\x00",
+        rb"\x28\xb5\x2f\xfd",
+        rb"PK\x03\x04",
+        rb"\n\xff\xfe",
+        rb"\n\xfe\xff",
     ),
+    *(rb"\x00\n\x00", rb"\r\x00\n", rb"\x00e\x00"),
+    *(rb"\x1b\[0", rb"\x1b\[m", rb"\x1b\[2", rb"\x1b\[3"),
 )
+ACROSS = 2  # bytes of a sign that may stand before a line
 _FROM = binary.HEAD - 32  # colour codes before it are seen with the first bytes
 _KEPT = 64  # bytes of the read before that are looked at again: a mark may stand across two
 _PACKED = (  # each with the place of a byte in it that is rare in logs
