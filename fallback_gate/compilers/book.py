@@ -103,7 +103,13 @@ class LogEvidence:
 
     def of(self, process: ProcessKey, compiler: str) -> Evidence:
         """The evidence of one compiler in one process, made when first asked for."""
-        return self.processes.setdefault(process, {}).setdefault(compiler, Evidence())
+        compilers = self.processes.get(process)
+        if compilers is None:
+            compilers = self.processes[process] = {}
+        evidence = compilers.get(compiler)
+        if evidence is None:
+            evidence = compilers[compiler] = Evidence()
+        return evidence
 
 
 def read_log(

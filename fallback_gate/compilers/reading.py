@@ -21,6 +21,7 @@ from fallback_gate.model import Location, Report
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
+_MARKS = ("# ", "+ ", "> ", "$ ")
 _ASIDE = re.compile(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
@@ -38,7 +39,7 @@ class Budget:
 def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
     """The reports of one rule on one record; empty where its pattern does not match."""
     if rule.read:
-        match = next(_matches(rule, record, budget), None)
+        match = _first(rule, record, budget)
         return rule.read(rule, record, match) if match else ()
     found = {match.groups(): match for match in _matches(rule, record, budget)}
     return [by_groups(rule, record, match) for match in found.values()]
@@ -46,7 +47,7 @@ def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
 
 def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sighting]:
     """The sightings of one marker on one record; empty where its pattern does not match."""
-    match = next(_matches(marker, record, budget), None)
+    match = _first(marker, record, budget)
     if match is None:
         return ()
     if marker.read:
@@ -54,13 +55,27 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
     return (Sighting(marker.id, record.position, tuple(str(group or "") for group in match.groups())),)
 
 
+def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
+    """The first match that is not told of."""
+    if rule.limit is None:
+        match = compiled(rule.pattern).search(record.text)
+        if match is None or _is_said(record.text, match):
+            return match
+    return next(_matches(rule, record, budget), None)
+
+
 def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:
     """Where the pattern matches and the line is not telling of a message that somebody else may print."""
     text = record.text
     found = compiled(rule.pattern).finditer(text) if rule.limit is None else _within_limit(rule, text, budget)
-    for match in found:
-        if text.count('"', 0, match.start()) % 2 == 0 and not _ASIDE.match(text):
-            yield match
+    return (match for match in found if _is_said(text, match))
+
+
+def _is_said(text: str, match: Match[str]) -> bool:
+    """Whether the line says it itself, rather than quoting it."""
+    return text.count('"', 0, match.start()) % 2 == 0 and not (
+        any(mark in text for mark in _MARKS) and _ASIDE.match(text)
+    )
 
 
 def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Match[str]]:

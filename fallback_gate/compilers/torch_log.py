@@ -53,16 +53,19 @@ class LogRecord(NamedTuple):
     @property
     def when(self) -> float | None:
         """When it was written, in seconds from the start of a year; None where the prefix is an old one."""
-        if not self.time:
-            return None
-        month, day = int(self.time[:2]), int(self.time[2:4])
-        hours, minutes, seconds = map(int, self.time[5:].split(":"))
-        return float((((month * 31 + day) * 24 + hours) * 60 + minutes) * 60 + seconds)
+        return _seconds(self.time) if self.time else None
 
     @property
     def frame(self) -> str:
         """The compile id without the attempt: `0/1` of `0/1_2`."""
         return self.compile_id.split("_")[0]
+
+
+@lru_cache(maxsize=8)
+def _seconds(time: str) -> float:
+    month, day = int(time[:2]), int(time[2:4])
+    hours, minutes, seconds = map(int, time[5:].split(":"))
+    return float((((month * 31 + day) * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 @lru_cache(maxsize=8)

@@ -150,24 +150,24 @@ class Record:
         given = 0
         while given < limit:
             self.view.spend()
-            hit = at
+            hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
                 hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
                     return
-            start, at = at, buffer.find(b"\n", hit, stop) + 1 or stop + 1
-            before = b""
-            if hit > start:
-                start = max(buffer.rfind(b"\n", start, hit) + 1, start)
-                before = bytes(buffer[max(start, hit - LONGEST_LINE) : hit])
+                start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE)
+                before = bytes(buffer[start:hit])
+            at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
             quoted = b'{"' in before
             if before != own and not self._is_mine(before + literal + (b'"}' if quoted else b"")):
                 continue
-            end = min(at - 1, hit + LONGEST_LINE)
-            if quoted or b"\x1b" in buffer[hit:end]:
+            raw = buffer[hit + len(literal) : min(at - 1, hit + LONGEST_LINE)]
+            if quoted or b"\x1b" in raw:
                 text = self._unwrap(self.view.text(*self.view.line(hit), hit))[0].partition(prefix)[2]
             else:
-                text = buffer[hit + len(literal) : end].decode("utf-8", "replace").partition("\r")[0]
+                text = raw.decode("utf-8", "replace")
+                if "\r" in text:
+                    text = text.partition("\r")[0]
             text = text.removeprefix(" ")
             if until and text.startswith(until):
                 return
