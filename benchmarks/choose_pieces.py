@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PIECES = ROOT / "fallback_gate/scan/pieces.py"
 MOST_BYTES = 4 << 20  # of one log
 PAIRS = 5.0  # what the pairs of a piece cost if all were all of a text; one piece costs 1
-HITS = 0.5  # what a hit costs in each MB of all logs
+HITS = 1.0  # what a hit costs in each MB of all logs
+ANCHOR = 0.2  # and each anchor that is compared there
 DENSE = 0.025  # what a hit costs in each MB of the log that has most of them
 
 _HEADER = '''"""Room 2: pieces of anchors that are rare in logs. Written by `make pieces`.
@@ -49,7 +50,7 @@ def logs() -> list[bytes]:
 
 
 def hits(pieces: list[str], texts: list[bytes]) -> dict[str, float]:
-    """What the hits of each piece cost."""
+    """What the hits of each piece cost, without the anchors that are compared."""
     cost = dict.fromkeys(pieces, 0.0)
     size = sum(map(len, texts)) / 1e6
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
@@ -89,11 +90,13 @@ def chosen(anchors: list[str], texts: list[bytes]) -> list[str]:
     for place, anchor in enumerate(anchors):
         for end in range(LENGTH, len(anchor) + 1):
             holders[anchor[end - LENGTH : end]].add(place)
-    cost, shares = hits(sorted(holders), texts), pairs(texts)
-    for piece in holders:
-        letters = piece.encode()
-        of_pairs = sum(shares.get(letters[at : at + 2], 0.0) for at in range(LENGTH - 1))
-        cost[piece] += 1 + PAIRS * of_pairs
+        holders[anchor].add(place)  # its pieces may all be frequent
+    counted, shares = hits(sorted(holders), texts), pairs(texts)
+    cost = {}
+    for piece, places in holders.items():
+        last = piece[-LENGTH:].encode()
+        of_pairs = sum(shares.get(last[at : at + 2], 0.0) for at in range(LENGTH - 1))
+        cost[piece] = 1 + PAIRS * of_pairs + counted[piece] * (1 + ANCHOR * len(places))
     missing = set(range(len(anchors)))
     queue = [(-len(places) / cost[piece], piece) for piece, places in holders.items()]
     heapq.heapify(queue)

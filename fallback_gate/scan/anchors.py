@@ -4,8 +4,8 @@ hyperscan reports where a match ends, and reports every match of every expressio
 with how often pairs of letters of its literals stand in the text. So it looks for a few hundred pieces of
 eight letters, `pieces.PIECES`: each stands in one anchor or in many, and they are rare in logs;
 `benchmarks/choose_pieces.py` chose them by measurement. At a hit the anchors that hold the piece are
-compared. An anchor without any of them, as a user's own may be, brings its last letters: that costs a little
-time, and no hit.
+compared. An anchor without any of them, as a user's own may be, is looked for as a whole: that costs a
+little time, and no hit.
 
 Below some fifty literals hyperscan picks an engine that looks at the last letters of few literals at once,
 and is three times slower where these end in common letters, as words do: so a small set is filled up with
@@ -33,7 +33,7 @@ MOST_RANKS = 1024
 ANY_RANK = (rb"\[rank\d", rb"\[default\d")  # whoever numbers its lines
 SEEN_ONCE = (*ANY_RANK, *SIGNS)  # reported once a pass over some bytes
 FEWEST = 80  # expressions in one database
-LENGTH = 8  # letters of a piece: hyperscan looks at no more of a literal
+LENGTH = 8  # letters of a piece: of a longer literal hyperscan looks at the last eight first
 _FILLER = [b"\\xff%c%c\\xfe\\xfd%c%c\\xff" % (a, b, b, a) for a in b"QZXJKVW" for b in b"qzxjkvwQZXJK"]
 
 
@@ -52,8 +52,7 @@ class Anchors:
             if "{n}" in anchor:
                 found.setdefault(expression(anchor), []).append((0, b"", place))
                 continue
-            end = _end_of_piece(anchor)
-            start = max(0, end - LENGTH)
+            start, end = _piece(anchor)
             literal = anchor[start:end].encode()
             before = len(anchor[:start].encode()) + len(literal)
             found.setdefault(re.escape(literal).replace(b"'", rb"\x27"), []).append(
@@ -63,10 +62,13 @@ class Anchors:
         self.behind = tuple(tuple(some) for some in found.values())
 
 
-def _end_of_piece(anchor: str) -> int:
-    """Where the piece ends that the scan looks for in an anchor."""
-    ends = range(LENGTH, len(anchor) + 1)
-    return next((end for end in ends if anchor[end - LENGTH : end] in PIECES), len(anchor))
+def _piece(anchor: str) -> tuple[int, int]:
+    """Start and end of the piece that the scan looks for in an anchor."""
+    if anchor not in PIECES:
+        for start in range(len(anchor) - LENGTH + 1):
+            if anchor[start : start + LENGTH] in PIECES:
+                return start, start + LENGTH
+    return 0, len(anchor)
 
 
 def expression(anchor: str) -> bytes:
