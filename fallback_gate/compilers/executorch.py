@@ -15,7 +15,7 @@ operator, occurrences in delegated graphs, occurrences in those that are not.
 **When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
 for at all (topk, index, add.Scalar), so it proves nothing.
 
-**What proves the end.** The table with its last row, `Total`. `getitem` is counted as not delegated, and is
+**What proves the end.** The table with its last row, `Total`, one for each summary. `getitem` is counted as not delegated, and is
 no computation: no fallback.
 
 Wording seen in 1.5 (run). QNN's and Vulkan's partitioners have readers of their own.
@@ -178,14 +178,22 @@ MARKERS = (
     Marker(
         id="executorch/delegated",
         compiler=NAME,
-        anchor=("Total delegated subgraphs: ", "Verbose logging enabled for XNNPACK partitioner"),
-        pattern=r"^(?:Total delegated subgraphs: \d{1,9}|.{0,200}:Verbose logging enabled for XNNPACK partitioner)",
+        anchor=("Verbose logging enabled for XNNPACK partitioner",),
+        pattern=r"^.{0,200}:Verbose logging enabled for XNNPACK partitioner",
         shows="A program was lowered to a delegate.",
         seen_in="1.5 (run)",
         matches=(
-            "Total delegated subgraphs: 9",
             "DEBUG:executorch.backends.xnnpack.partition.xnnpack_partitioner:Verbose logging enabled for XNNPACK partitioner.",
         ),
+    ),
+    Marker(
+        id="executorch/summary",
+        compiler=NAME,
+        anchor=("Total delegated subgraphs: ",),
+        pattern=r"^Total delegated subgraphs: \d{1,9}",
+        shows="The summary of a lowered program was printed: its table is owed.",
+        seen_in="1.5 (run)",
+        matches=("Total delegated subgraphs: 9",),
     ),
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})
@@ -198,6 +206,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a program could not be lowered, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
+    if evidence.counts.get("executorch/summary", 0) > evidence.counts.get("executorch/table-printed", 0):
+        why = "a program has its summary in the log, and no table"
+        return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
     if states == {("whole",)}:
         why = "the table lists each operator, delegated or not"
         return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first("executorch/table-printed"))}

@@ -165,6 +165,11 @@ MARKERS = (
 REQUIRED = frozenset({Kind.REFERENCE_KERNEL})
 SETTING = "benchmark_app -pc, or the executed graph printed from compiled.get_runtime_model()"
 
+BODIES = (
+    "the body's own executed graph (compile it as a model of its own), "
+    "and `proof: {accept_unobservable: [reference_kernel]}` in the policy"
+)
+
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """An executed graph that is printed whole shows each kernel."""
@@ -177,7 +182,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         proof = Proof(State.UNPROVEN, "the executed graph is cut: rows of it are missing", None, SETTING)
     elif "nested" in states:
         why = "the graph has a loop or a condition, and no log shows which kernels run in its body"
-        proof = Proof(State.UNOBSERVABLE, why)
+        proof = Proof(State.UNOBSERVABLE, why, None, BODIES)
     elif states:
         line = next(at for at in map(evidence.first, shown) if at is not None)
         why = "the executed graph is printed whole, with the kernel of each node"
