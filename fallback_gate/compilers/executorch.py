@@ -16,7 +16,8 @@ operator, occurrences in delegated graphs, occurrences in those that are not.
 for at all (topk, index, add.Scalar), so it proves nothing.
 
 **What proves the end.** The table with its last row, `Total`, one for each summary. `getitem` is counted as not delegated, and is
-no computation: no fallback.
+no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (run). QNN's and Vulkan's partitioners have readers of their own.
 """
@@ -45,6 +46,7 @@ _ATEN = Pattern(
     r"|correction|vec|names|input|indices|using_ints|float|list|\w*intlist)$"
 )
 _COPY = Pattern(r"_\d+$")
+_WITH_BODY = {"cond", "map", "map_impl", "while_loop", "scan"}
 
 
 def names_of(node: str) -> tuple[str, ...]:
@@ -87,9 +89,11 @@ def outside(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether the table is whole."""
+    """Whether the table is whole, and whether operators may stand in bodies that it leaves out."""
     rows, whole = table(record)
-    yield Sighting(marker.id, record.position, ("whole" if rows and whole else "cut",))
+    nested = any(op in _WITH_BODY for op, _, _ in rows)
+    state = "cut" if not rows or not whole else "nested" if nested else "whole"
+    yield Sighting(marker.id, record.position, (state,))
 
 
 _TABLE = """|    | op_type               |   occurrences_in_delegated_graphs |   occurrences_in_non_delegated_graphs |
@@ -170,7 +174,7 @@ MARKERS = (
         compiler=NAME,
         anchor=("occurrences_in_non_delegated_graphs",),
         pattern=_HEADER,
-        shows="The table of delegated operators was printed: whole, or cut.",
+        shows="The table of delegated operators was printed: whole, without the body of a branch or a loop, or cut.",
         seen_in="1.5 (run)",
         matches=(_TABLE,),
         read=printed,
@@ -199,6 +203,8 @@ MARKERS = (
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "the table of get_delegation_info(lowered.exported_program().graph_module) printed"
 
+BODIES = "the tables of the bodies' own graph modules, and `proof: {accept_unobservable: [op_fallback]}` in the policy"
+
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """The whole table shows each operator outside the delegates, for each summary that the log has."""
@@ -212,6 +218,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if states == {("whole",)}:
         why = "the table lists each operator, delegated or not"
         return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first("executorch/table-printed"))}
+    if ("nested",) in states and ("cut",) not in states:
+        why = "the table has a branch or a loop, and no log shows which operators its body leaves outside"
+        return {Kind.OP_FALLBACK: Proof(State.UNOBSERVABLE, why, None, BODIES)}
     why = (
         "the table of delegated operators is cut" if states else "no table of delegated operators is printed"
     )

@@ -1,6 +1,6 @@
 """Small models lowered by ExecuTorch, one for each argument that names one.
 
-`nothing` is taken whole, of `topk` the top-k stays outside. After its name: `summary` prints how many operators
+`nothing` is taken whole, of `topk` the top-k stays outside, of `cond` a branch with a top-k in it. After its name: `summary` prints how many operators
 are delegated, `table` prints which; `vulkan` takes Vulkan's partitioner in place of XNNPACK's.
 """
 
@@ -24,6 +24,8 @@ class Router(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = torch.relu(self.gate(x))
+        if self.model == "cond":
+            return torch.cond(y.sum() > 0, lambda z: torch.topk(z, 2).values, lambda z: z[:, :2] + 1, (y,))
         return torch.topk(y, 2).values if self.model == "topk" else y
 
 
@@ -42,7 +44,7 @@ def lower(model: str, shows: list[str]) -> None:
 
 models: list[tuple[str, list[str]]] = []
 for said in sys.argv[1:]:
-    if said in ("nothing", "topk"):
+    if said in ("nothing", "topk", "cond"):
         models.append((said, []))
     else:
         models[-1][1].append(said)
