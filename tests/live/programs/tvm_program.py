@@ -1,7 +1,8 @@
 """A small Relax module through TVM; the first argument says which way.
 
 `zero` applies the zero pipeline, `warn` with its warnings on; `partition` hands the module to TensorRT's
-partitioner and prints it, `format` breaks its long lines as TVM's formatter does. The second: `nothing` for a matmul, `topk` for one with a top-k behind it.
+partitioner and prints it, `format` breaks its long lines as TVM's formatter does. The second: `nothing` for a
+matmul, `topk` for one with a top-k behind it.
 """
 
 import sys
