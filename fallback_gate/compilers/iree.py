@@ -10,9 +10,11 @@ loops, or misses its microkernel; a module is built for the VMVX interpreter, or
 Scalar loops: the hidden flag `--iree-llvmcpu-check-linalg-vectorization`. The generic CPU: always.
 
 **When it is silent.** By default: a compile that ends well prints nothing, also with `vmvx`. The
-vectorization check sees operations of linalg only, not those of `iree_linalg_ext` (topk, sort, scatter).
+vectorization check sees operations of linalg only, not those of `iree_linalg_ext` (topk, sort, scatter). The
+Python module `iree.compiler.tools` takes standard output for itself: dump to a folder there, and print its files.
 
-**What proves the end.** The dump, where each executable in it ends and has a pipeline.
+**What proves the end.** The dump, where each executable in it ends and has a pipeline, and no error of the
+compiler: it dumps before it translates.
 
 Wording seen in 3.13 (run); older names of pipelines in the source of 2.x.
 """

@@ -31,7 +31,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "litert.converter"
-_NAME = Pattern(r"[A-Za-z_]\w{0,100}")
+_NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
 
 
 def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -82,14 +82,14 @@ CUSTOM = Rule(
     id="litert-converter/custom",
     compiler=NAME,
     anchor=("Custom ops: ",),
-    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w{1,100}(?:, \w{1,100}){0,200})\s*$",
+    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\s*$",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator: without allow_custom_ops there is no model, with it the user must bring a kernel.",
     help="Replace the operator, or register a kernel for it in the interpreter that ships.",
     seen_in="2.21 (run), WARNING and an exception",
-    matches=("Custom ops: PyFunc",),
-    ignores=("Custom ops: see the guide", "// Custom ops: PyFunc"),
+    matches=("Custom ops: PyFunc", "Custom ops: PyFunc, stablehlo.custom_call"),
+    ignores=("Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
     read=listed,
 )
 

@@ -6,7 +6,8 @@ r"""rknn: Rockchip's RKNN Toolkit 2 and runtime: operators on the CPU, and model
 **What falls back.** An operator that the NPU lacks, or whose shape is beyond its limits, is computed on the CPU.
 
 **At which setting it speaks.** A WARNING where a limit is passed, from 2.5 with `RKNN(verbose=True)` only. That and
-`eval_perf` print the table of layers, whose column Target tells for each; the operators of input and output are always on the CPU.
+`eval_perf` print the table of layers, whose column Target tells for each; the operators of input and output are
+always on the CPU.
 
 **When it is silent.** On operators that are on the CPU for other reasons, unless the table is printed.
 

@@ -1,7 +1,8 @@
 """Small models lowered by ExecuTorch, one for each argument that names one.
 
-`nothing` is taken whole, of `topk` the top-k stays outside, of `cond` a branch with a top-k in it. After its name: `summary` prints how many operators
-are delegated, `table` prints which; `vulkan` takes Vulkan's partitioner in place of XNNPACK's.
+`nothing` is taken whole, of `topk` the top-k stays outside, of `cond` a branch with a top-k in it. After a name:
+`summary` prints how many operators are delegated, `table` prints which; `vulkan` takes Vulkan's partitioner in place
+of XNNPACK's.
 """
 
 import sys
