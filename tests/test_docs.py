@@ -13,6 +13,13 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.rule import Reader
 
 ROOT = Path(__file__).parents[1]
+HEADINGS = {
+    "What falls back.",
+    "At which setting it speaks.",
+    "When it is silent.",
+    "When it is silent at every level.",
+    "What proves the end.",
+}
 
 
 def test_the_pages_are_what_the_readers_say() -> None:
@@ -27,5 +34,6 @@ def test_a_reader_is_a_manual_page(reader: Reader) -> None:
     assert reader.manual.startswith(f"{reader.name}: ")
     assert "**What falls back.**" in reader.manual
     assert re.search(r"\*\*When it is silent", reader.manual)
+    assert set(re.findall(r"^\*\*(.*?)\*\*", reader.manual, re.MULTILINE)) <= HEADINGS
     assert re.match(r"(?:yes|no|partly)\b", reader.silent)
     assert reader.seen_in

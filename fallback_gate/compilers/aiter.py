@@ -15,7 +15,7 @@ where a library that a tuned entry needs is missing (FlyDSL), the next candidate
 
 **What proves the end.** Nothing by itself: shapes are met while requests run, and no line shows the last one.
 
-Wording seen in the source of 0.1.5 to 0.1.9 and in public logs of vLLM 0.10 to 0.14.
+Wording seen in the source of 0.1.2 to 0.1.9 and in public logs of vLLM 0.10 to 0.14.
 """
 
 from __future__ import annotations
@@ -226,5 +226,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: shapes without a tuned entry are told, kernels without a table are not",
-    seen_in="0.1.5 to 0.1.9 (source), under vLLM 0.10 to 0.14 (public logs)",
+    seen_in="0.1.2 to 0.1.9 (source), under vLLM 0.10 to 0.14 (public logs)",
 )

@@ -16,7 +16,7 @@ each operator; both go to `~/ascend/log/debug/plog/`, and to the terminal with
 is its first engine, so nothing was refused. GE moves small shape computations to the host on purpose
 (HostcpuEngineUpdatePass), which is no fallback.
 
-**What proves.** Placements at DEBUG and then ATC's `run success`, once: each operator's engine is in the log.
+**What proves the end.** Placements at DEBUG and then ATC's `run success`, once: each operator's engine is in the log.
 
 Wording seen in ATC logs of CANN 5 to 8 (public threads), and in GE's source of 2021, 2023 and 2025.
 """

@@ -186,8 +186,10 @@ RULES = (NO_CONVERTER, FAILED, NOT_DELEGATED, REFUSED)
 MARKERS = (BEGAN, DONE, CONVERTING, CONVERTED, EXECUTORCH)
 SETTING = "logging.basicConfig(level=logging.INFO) before ExecuTorch's lowering"
 PLACEMENT = (
-    "coremltools' MLComputePlan or Xcode's report, and accept_unobservable: [device_fallback] in the policy"
+    "coremltools' MLComputePlan or Xcode's report, "
+    "and `proof: {accept_unobservable: [device_fallback]}` in the policy"
 )
+PARTITION = f"{SETTING}; without ExecuTorch: `proof: {{accept_unobservable: [op_fallback]}}` in the policy"
 
 
 def _steps(evidence: Evidence, marker: Marker) -> list[int]:
@@ -225,7 +227,7 @@ def _delegated(evidence: Evidence) -> Proof:
         why = "ExecuTorch's partitioner is silent at this level about what it leaves out"
         return Proof(State.UNPROVEN, why, evidence.first(EXECUTORCH.id), SETTING)
     why = "a partitioner that leaves operators out would be silent at this level"
-    return Proof(State.UNOBSERVABLE, why, None, SETTING)
+    return Proof(State.UNOBSERVABLE, why, None, PARTITION)
 
 
 READER = Reader(

@@ -15,8 +15,9 @@ operator, occurrences in delegated graphs, occurrences in those that are not.
 **When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
 for at all (topk, index, add.Scalar), so it proves nothing.
 
-**What proves the end.** The table with its last row, `Total`. `getitem` is counted as not delegated, and is
-no computation: no fallback.
+**What proves the end.** The table with its last row, `Total`, one for each summary. `getitem` is counted as not delegated, and is
+no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (run). QNN's and Vulkan's partitioners have readers of their own.
 """
@@ -45,6 +46,7 @@ _ATEN = Pattern(
     r"|correction|vec|names|input|indices|using_ints|float|list|\w*intlist)$"
 )
 _COPY = Pattern(r"_\d+$")
+_WITH_BODY = {"cond", "map", "map_impl", "while_loop", "scan"}
 
 
 def names_of(node: str) -> tuple[str, ...]:
@@ -87,9 +89,11 @@ def outside(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether the table is whole."""
+    """Whether the table is whole, and whether operators may stand in bodies that it leaves out."""
     rows, whole = table(record)
-    yield Sighting(marker.id, record.position, ("whole" if rows and whole else "cut",))
+    nested = any(op in _WITH_BODY for op, _, _ in rows)
+    state = "cut" if not rows or not whole else "nested" if nested else "whole"
+    yield Sighting(marker.id, record.position, (state,))
 
 
 _TABLE = """|    | op_type               |   occurrences_in_delegated_graphs |   occurrences_in_non_delegated_graphs |
@@ -170,7 +174,7 @@ MARKERS = (
         compiler=NAME,
         anchor=("occurrences_in_non_delegated_graphs",),
         pattern=_HEADER,
-        shows="The table of delegated operators was printed: whole, or cut.",
+        shows="The table of delegated operators was printed: whole, without the body of a branch or a loop, or cut.",
         seen_in="1.5 (run)",
         matches=(_TABLE,),
         read=printed,
@@ -178,18 +182,28 @@ MARKERS = (
     Marker(
         id="executorch/delegated",
         compiler=NAME,
-        anchor=("Total delegated subgraphs: ", "Verbose logging enabled for XNNPACK partitioner"),
-        pattern=r"^(?:Total delegated subgraphs: \d{1,9}|.{0,200}:Verbose logging enabled for XNNPACK partitioner)",
+        anchor=("Verbose logging enabled for XNNPACK partitioner",),
+        pattern=r"^.{0,200}:Verbose logging enabled for XNNPACK partitioner",
         shows="A program was lowered to a delegate.",
         seen_in="1.5 (run)",
         matches=(
-            "Total delegated subgraphs: 9",
             "DEBUG:executorch.backends.xnnpack.partition.xnnpack_partitioner:Verbose logging enabled for XNNPACK partitioner.",
         ),
+    ),
+    Marker(
+        id="executorch/summary",
+        compiler=NAME,
+        anchor=("Total delegated subgraphs: ",),
+        pattern=r"^Total delegated subgraphs: \d{1,9}",
+        shows="The summary of a lowered program was printed: its table is owed.",
+        seen_in="1.5 (run)",
+        matches=("Total delegated subgraphs: 9",),
     ),
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "the table of get_delegation_info(lowered.exported_program().graph_module) printed"
+
+BODIES = "the tables of the bodies' own graph modules, and `proof: {accept_unobservable: [op_fallback]}` in the policy"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
@@ -198,9 +212,15 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a program could not be lowered, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
+    if evidence.counts.get("executorch/summary", 0) > evidence.counts.get("executorch/table-printed", 0):
+        why = "a program has its summary in the log, and no table"
+        return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
     if states == {("whole",)}:
         why = "the table lists each operator, delegated or not"
         return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first("executorch/table-printed"))}
+    if ("nested",) in states and ("cut",) not in states:
+        why = "the table has a branch or a loop, and no log shows which operators its body leaves outside"
+        return {Kind.OP_FALLBACK: Proof(State.UNOBSERVABLE, why, None, BODIES)}
     why = (
         "the table of delegated operators is cut" if states else "no table of delegated operators is printed"
     )

@@ -5,13 +5,14 @@
 **What falls back.** A node without a shader for its types and shapes stays in the portable program and runs on
 the CPU; without any partition, all of it does.
 
-**At which setting it speaks.** INFO of Python's logging for a node, WARNING where nothing was delegated.
+**At which setting it speaks.** INFO of Python's logging for a node, WARNING where nothing was delegated. In 1.5
+the partitioner logs INFO by default too, where the program did not set up logging itself.
 
-**When it is silent.** By default, on single nodes.
+**When it is silent.** Before 1.5 by default, on single nodes.
 
 **What proves the end.** Nothing: a node that is delegated prints no line.
 
-Wording seen in the source of ExecuTorch 0.4 to 1.0 and in public logs.
+Wording seen in ExecuTorch 1.5 (run), in the source of 0.4 to 1.0 and in public logs.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ SKIPPED = Rule(
     scope=Scope.OPERATOR,
     meaning="Vulkan has no shader for the node: it runs on the CPU, and the graph is split around it.",
     help="The brackets give the reason; rewrite the node, or change its type.",
-    seen_in="ExecuTorch 0.4 to 1.0, INFO",
+    seen_in="ExecuTorch 0.4 to 1.5 (1.5 run), INFO",
     matches=(
         "[Vulkan Partitioner] Due to [no operator implementation], skipping aten.sort.default(...)",
+        "INFO:root:[Vulkan Partitioner] Due to [no operator implementation], skipping [torch.float32: torch.Size([16, 2]), torch.int64: torch.Size([16, 2])] = aten.topk.default(torch.float32: torch.Size([16, 8]), 2,  ...)",
         "INFO:root:[Vulkan Partitioner] Due to [no operator implementation], skipping torch.float32: torch.Size([1]) = aten.log.default(torch.float32: torch.Size([1]),  ...)",
         "INFO:root:[Vulkan Partitioner] Due to [no operator implementation], skipping %aten_log_default : [num_users=1] = call_function[target=executorch.exir.dialects.edge._ops.aten.log.default](args = (%x,), kwargs = {})",
     ),
@@ -86,6 +88,6 @@ READER = Reader(
     prove=vendor.unshown("the default level does not print nodes that are skipped", SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
-    silent="yes: only a model without any partition is warned of",
-    seen_in="ExecuTorch 0.4 to 1.0 (source and public logs)",
+    silent="partly: up to 1.0 only a model without any partition is warned of",
+    seen_in="ExecuTorch 1.5 (run), 0.4 to 1.0 (source and public logs)",
 )

@@ -14,7 +14,7 @@ gives the same kernel.
 
 **What proves the end.** Nothing: kernels are chosen as requests come.
 
-Wording from the source of 0.6.
+Wording from the source of 0.2 to 0.6.
 """
 
 from __future__ import annotations
@@ -157,5 +157,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: a shape outside of the tuned range is warned of, one within it is told at DEBUG",
-    seen_in="0.6 (source)",
+    seen_in="0.2 to 0.6 (source)",
 )

@@ -2,17 +2,19 @@ r"""transformers: Hugging Face's Transformers, where a layer without its fused k
 
     [transformers] The fast path is not available because one of the required library is not installed. Falling back to torch implementation. To install follow https://github.com/fla-org/flash-linear-attention#installation and ...
 
+    [transformers] `causal_conv1d_fn` is falling back to its reference PyTorch implementation because `causal_conv1d` is not installed. ...
+
 **What falls back.** Linear attention and state-space layers (Qwen3-Next, Qwen3.5, Mamba, Jamba, Zamba and
 others): a loop over chunks or steps in place of the kernels of flash-linear-attention, mamba-ssm, causal-conv1d.
 
 **At which setting it speaks.** A warning at the default verbosity, once a text and process.
 
-**When it is silent.** With `TRANSFORMERS_VERBOSITY=error`. Which attention implementation was taken (eager,
+**When it is silent.** With `TRANSFORMERS_VERBOSITY=error`; from 5.24 also while torch.compile traces. Which attention implementation was taken (eager,
 sdpa, flash_attention_2), and whether sdpa found a fused kernel, no line says.
 
 **What proves the end.** Nothing: no line says that the fast path is on.
 
-Wording from the source of 4.39 to 5.x and from public logs.
+Wording seen in 5.24 (run), in the source of 4.39 to 5.x and in public logs.
 """
 
 from __future__ import annotations
@@ -67,6 +69,31 @@ FAST_PATH = Rule(
     at_least=True,
     read=_fast_path,
 )
+REFERENCE = Rule(
+    id="transformers/reference-implementation",
+    compiler=NAME,
+    anchor=("is falling back to its reference ",),
+    pattern=OPENS
+    + r"`(?P<op>\w{1,100})` is falling back to its reference PyTorch implementation because (?P<reason>`(?P<library>[\w.-]{1,100})` is not installed)",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning=FAST_PATH.meaning,
+    help="Install the library that the message names; it must fit this GPU and this PyTorch.",
+    seen_in="5.24 (run), WARNING, once",
+    matches=(
+        "[transformers] `causal_conv1d_fn` is falling back to its reference PyTorch implementation because `causal_conv1d` is not installed. This is correct but much slower; install `causal_conv1d` for the optimized kernel.",
+        "[transformers] `selective_scan_fn` is falling back to its reference PyTorch implementation because `mamba_ssm` is not installed. This is correct but much slower; install `mamba_ssm` for the optimized kernel.",
+    ),
+    ignores=(
+        "We warn that `x` is falling back to its reference PyTorch implementation because `y` is not installed",
+    ),
+    at_least=True,
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            names=tuple(dict.fromkeys((match["op"], match["op"].removesuffix("_fn"), match["library"])))
+        ),
+    ),
+)
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 
 
@@ -78,11 +105,11 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FAST_PATH,),
+    rules=(FAST_PATH, REFERENCE),
     markers=(),
     required=REQUIRED,
     prove=prove,
     manual=__doc__,
     silent="partly: a layer without its kernels is warned of once, the choice of attention is not told",
-    seen_in="4.39 to 5.x (source and public logs)",
+    seen_in="5.24 (run), 4.39 to 5.x (source and public logs)",
 )

@@ -10,9 +10,11 @@ loops, or misses its microkernel; a module is built for the VMVX interpreter, or
 Scalar loops: the hidden flag `--iree-llvmcpu-check-linalg-vectorization`. The generic CPU: always.
 
 **When it is silent.** By default: a compile that ends well prints nothing, also with `vmvx`. The
-vectorization check sees operations of linalg only, not those of `iree_linalg_ext` (topk, sort, scatter).
+vectorization check sees operations of linalg only, not those of `iree_linalg_ext` (topk, sort, scatter). The
+Python module `iree.compiler.tools` takes standard output for itself: dump to a folder there, and print its files.
 
-**What proves the end.** The dump, where each executable in it ends and has a pipeline.
+**What proves the end.** The dump, where each executable in it ends and has a pipeline, and no error of the
+compiler: it dumps before it translates.
 
 Wording seen in 3.13 (run); older names of pipelines in the source of 2.x.
 """
@@ -22,27 +24,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
+from fallback_gate.compilers import iree_errors
+from fallback_gate.compilers.iree_errors import NAME, PLACE, dispatch_names
 from fallback_gate.compilers.reading import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "iree"
 LONGEST = 50_000  # lines of one executable
 
-_DISPATCH = Pattern(r"^(?P<function>.+?)_dispatch_\d+(?:_(?P<what>[a-zA-Z_]+?)(?:_[\dDx]+.*|$))?")
 _OPERATION = Pattern(
-    r"(?:^|= )\s*(?P<op>(?:linalg|iree_linalg_ext|tensor|vector|tosa|stablehlo|torch)\.\w[\w.]*)"
+    r"(?:^|= |current operation: )\s*(?P<op>(?:linalg|iree_linalg_ext|tensor|vector|tosa|stablehlo|torch)\.\w[\w.]*)"
 )
 _EXECUTABLE = Pattern(r"hal\.executable (?:public |private )?@(?P<name>[\w$.-]{1,300})")
 _FUNCTION = Pattern(r"func\.func (?:public |private )?@(?P<name>[\w$.-]{1,300})\(")
-
-
-def dispatch_names(name: str) -> tuple[str, ...]:
-    """The names of a dispatch: itself, the user's function, and the operation that it was formed around."""
-    found = _DISPATCH.match(name)
-    return tuple(dict.fromkeys(n for n in (name, found and found["function"], found and found["what"]) if n))
 
 
 def plain(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -139,13 +135,12 @@ def at_source(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
         yield report._replace(scope=Scope.UNKNOWN)
 
 
-_PLACE = r"^(?:loc\()?\"?(?P<where>[^\s\"]{1,500}?)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "
 _TOPK = "    %fv = linalg.fill ins(%cneg : f32) outs(%ev : tensor<32x2xf32>) -> tensor<32x2xf32>"
 SCALAR = Rule(
     id="iree/not-vectorized",
     compiler=NAME,
     anchor=("warning: op is not vectorized", "one or more ops not vectorized"),
-    pattern=_PLACE + r"warning: (?P<why>op is not vectorized|found one or more ops not vectorized)",
+    pattern=PLACE + r"warning: (?P<why>op is not vectorized|found one or more ops not vectorized)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The operation ends as scalar loops.",
@@ -160,7 +155,7 @@ NO_UKERNEL = Rule(
     id="iree/no-microkernel",
     compiler=NAME,
     anchor=("Linalg op not converted to microkernel",),
-    pattern=_PLACE
+    pattern=PLACE
     + r"warning: (?P<why>Linalg op not converted to microkernel and will be implemented with fallback scalar loops)",
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
@@ -187,40 +182,6 @@ GENERIC_CPU = Rule(
         "Defaulting to targeting a generic CPU for the target architecture will result in poor performance. Please specify a target CPU and/or a target CPU feature set.",
     ),
 )
-
-NOT_LEGALIZED = Rule(
-    id="iree/not-legalized",
-    compiler=NAME,
-    anchor=("failed to legalize operation ",),
-    pattern=_PLACE
-    + r"error: (?P<why>failed to legalize operation '(?P<what>(?:torch|iree_\w{1,30}|linalg|stablehlo|tosa)\.[\w.]{1,200})')",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.OPERATOR,
-    meaning="No pattern lowers the operation: nothing is compiled.",
-    help="Decompose the operation before it comes to torch-mlir or IREE, or write a lowering.",
-    seen_in="torch-mlir and IREE 3.13 (MLIR's own wording), ERROR",
-    matches=(
-        "model.mlir:12:10: error: failed to legalize operation 'torch.aten.special_bessel_j0' that was explicitly marked illegal",
-    ),
-    ignores=("<unknown>:0: error: failed to legalize operation 'tf.Foo'",),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(
-            op=_spelled(match["what"])[0],
-            names=_spelled(match["what"]),
-            reason=match["why"],
-            location=Location(match["where"], int(match["at"])),
-        ),
-    ),
-)
-
-
-def _spelled(what: str) -> tuple[str, ...]:
-    """The names of an operation: `torch.aten.sort` is `aten::sort`."""
-    if what.startswith("torch.aten."):
-        name = what.split(".")[2]
-        return (f"aten::{name}", what, name)
-    return (what.replace("torch.", "torch::", 1) if what.count(".") > 1 else what, what)
-
 
 _PIPELINE = Pattern(
     r"translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?(?:CPU|LLVMGPU|SPIRV|VMVX)?(?P<name>\w{1,80})"
@@ -260,7 +221,7 @@ MARKERS = (
         read=dumped,
     ),
 )
-RULES = (PLAIN_PIPELINE, VMVX, SCALAR, NO_UKERNEL, GENERIC_CPU, NOT_LEGALIZED)
+RULES = (PLAIN_PIPELINE, VMVX, SCALAR, NO_UKERNEL, GENERIC_CPU, *iree_errors.RULES)
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG, Kind.REFERENCE_KERNEL})
 SETTING = "--iree-hal-dump-executable-configurations-to=-"
 
@@ -269,9 +230,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """The dump shows each dispatch with its pipeline."""
     states = {state for _, state in evidence.of("iree/executable-dumped")}
     if Kind.COMPILE_ERROR in evidence.reported:
-        proof = Proof(
-            State.UNPROVEN, "an operation could not be lowered: nothing was compiled", None, SETTING
-        )
+        proof = Proof(State.UNPROVEN, "compiling ended in an error: nothing was compiled", None, SETTING)
     elif states == {"whole"}:
         why = "each executable is dumped to its end, with its pipeline"
         proof = Proof(State.PROVEN, why, evidence.first("iree/executable-dumped"))

@@ -2,16 +2,19 @@ r"""litert.converter: the converter to TFLite (`tf.lite.TFLiteConverter`): opera
 
     W0000 00:00:1795998351.7    3323 flatbuffer_export.cc:4237] TFLite interpreter needs to link Flex delegate in order to run the model since it contains the following Select TFop(s):
     Flex ops: FlexDenseBincount, FlexIFFT
+    TF Select ops: IFFT
 
 **What falls back.** A Flex operator runs as a kernel of TensorFlow inside the interpreter, and no delegate
-takes it. A custom operator needs a kernel of the user's.
+takes it. A custom operator needs a kernel of the user's. Without Flex operators allowed there is no model.
 
-**At which setting it speaks.** A warning at the default level, of all such operators of the model.
+**At which setting it speaks.** A warning at the default level, of all such operators of the model; an error where
+they are not allowed.
 
-**When it is silent.** With `TF_CPP_MIN_LOG_LEVEL=2` or more.
+**When it is silent.** With `TF_CPP_MIN_LOG_LEVEL=2` or more. On operators that a quantised model keeps in float
+where TFLITE_BUILTINS is allowed beside TFLITE_BUILTINS_INT8.
 
 **What proves the end.** `Estimated count of arithmetic ops`: the converter's own last line, at INFO, so that its
-warnings were on too. It is left out for models with Flex operators.
+warnings were on too. It must stand behind the last conversion that began: a quantised one prints it twice.
 
 Wording seen in 2.21 (run).
 """
@@ -28,7 +31,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "litert.converter"
-_NAME = Pattern(r"[A-Za-z_]\w{0,100}")
+_NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
 
 
 def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -44,6 +47,21 @@ def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             op=op, names=tuple(dict.fromkeys((op, op.removeprefix("Flex")))), reason=match["how"]
         )
 
+
+SELECT = Rule(
+    id="litert-converter/not-converted",
+    compiler=NAME,
+    anchor=("TF Select ops: ",),
+    pattern=r"^\s*(?P<how>TF Select ops): (?P<listed>\w{1,100}(?:, \w{1,100}){0,200})\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="TFLite lacks the operator, and the program does not allow TensorFlow's kernels: there is no model.",
+    help="Replace the operator by TFLite's own; allowing SELECT_TF_OPS converts it, as a fallback.",
+    seen_in="2.21 (run), an exception",
+    matches=("TF Select ops: IFFT", "TF Select ops: DenseBincount, IFFT"),
+    ignores=("TF Select ops: see the guide",),
+    read=listed,
+)
 
 FLEX = Rule(
     id="litert-converter/flex",
@@ -64,14 +82,14 @@ CUSTOM = Rule(
     id="litert-converter/custom",
     compiler=NAME,
     anchor=("Custom ops: ",),
-    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w{1,100}(?:, \w{1,100}){0,200})\s*$",
+    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\s*$",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator: without allow_custom_ops there is no model, with it the user must bring a kernel.",
     help="Replace the operator, or register a kernel for it in the interpreter that ships.",
     seen_in="2.21 (run), WARNING and an exception",
-    matches=("Custom ops: PyFunc",),
-    ignores=("Custom ops: see the guide", "// Custom ops: PyFunc"),
+    matches=("Custom ops: PyFunc", "Custom ops: PyFunc, stablehlo.custom_call"),
+    ignores=("Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
     read=listed,
 )
 
@@ -104,9 +122,13 @@ SETTING = "TF_CPP_MIN_LOG_LEVEL=0, and a marker in the policy for the line that 
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Each conversion that began must have come to its end."""
+    """Each conversion that began must have come to its end, and the last line of all must be an end."""
     ended, began = (evidence.counts.get(marker.id, 0) for marker in (ENDED, BEGAN))
-    if ended and ended >= began:
+    last = evidence.last.get(ENDED.id, -1) > evidence.last.get(BEGAN.id, -1)
+    if Kind.COMPILE_ERROR in evidence.reported:
+        why = "a model could not be converted, and nothing shows that it was after all"
+        return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
+    if ended and ended >= began and last:
         why = "each conversion came to its end: operators that TFLite lacks would be listed"
         return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first(ENDED.id))}
     why = "the log does not show that each conversion came to its end"
@@ -115,7 +137,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FLEX, CUSTOM),
+    rules=(FLEX, CUSTOM, SELECT),
     markers=(ENDED, BEGAN),
     required=REQUIRED,
     prove=prove,

@@ -9,7 +9,7 @@ r"""mindie: MindIE-LLM, Huawei's own server: batches that run without a captured
 **When it is silent.** At the default level. That the Python graph is deprecated and the C++ graph is used is
 no fallback: the C++ graph is the faster one.
 
-**What proves.** Nothing: no line shows that INFO was on while batches were small enough.
+**What proves the end.** Nothing: no line shows that INFO was on while batches were small enough.
 
 Wording from MindIE-LLM's source of 2026.
 """

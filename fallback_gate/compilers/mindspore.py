@@ -13,7 +13,7 @@ Kernels that move to the CPU are named at INFO.
 
 **When it is silent.** In 2.x at the default level, on both. In PyNative mode there is no graph at all.
 
-**What proves.** Nothing yet: no line ends the compile of the last graph.
+**What proves the end.** Nothing yet: no line ends the compile of the last graph.
 
 Wording from MindSpore's source of 1.5 to 2.7.
 """

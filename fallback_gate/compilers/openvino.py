@@ -9,7 +9,9 @@ device AUTO. Conversion errors: always, as an exception.
 
 **When it is silent.** By default, on all but errors. `AUTO:GPU,CPU` on a machine without a GPU runs on the
 CPU without a word; HETERO with a missing device fails instead. `ONEDNN_VERBOSE` shows primitives of oneDNN
-only, to which reference nodes do not belong; `OPENVINO_LOG_LEVEL` prints nothing for the CPU.
+only, to which reference nodes do not belong; `OPENVINO_LOG_LEVEL` prints nothing for the CPU. The body of a loop
+(`Loop`, `TensorIterator`) or of an `If` is in no graph and no table: a log with one proves nothing, unless the
+policy accepts that (`proof: {accept_unobservable: [reference_kernel]}`).
 
 **What proves the end.** A graph or a table of counters that is printed whole, for reference kernels. No log
 shows that AUTO's devices were all tried.
@@ -163,6 +165,11 @@ MARKERS = (
 REQUIRED = frozenset({Kind.REFERENCE_KERNEL})
 SETTING = "benchmark_app -pc, or the executed graph printed from compiled.get_runtime_model()"
 
+BODIES = (
+    "the body's own executed graph (compile it as a model of its own), "
+    "and `proof: {accept_unobservable: [reference_kernel]}` in the policy"
+)
+
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """An executed graph that is printed whole shows each kernel."""
@@ -173,6 +180,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
     if "cut" in states:
         proof = Proof(State.UNPROVEN, "the executed graph is cut: rows of it are missing", None, SETTING)
+    elif "nested" in states:
+        why = "the graph has a loop or a condition, and no log shows which kernels run in its body"
+        proof = Proof(State.UNOBSERVABLE, why, None, BODIES)
     elif states:
         line = next(at for at in map(evidence.first, shown) if at is not None)
         why = "the executed graph is printed whole, with the kernel of each node"

@@ -11,6 +11,7 @@ under a header that names the columns:
 
 `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
 else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
+A loop or a condition is one row; what runs in its body stands nowhere.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _ROW = Pattern(
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:")
 _NUMBER = Pattern(r"_\d+$")
+_BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
+_WITH_BODY = {"TensorIterator", "Loop", "If"}
 
 
 def _named(report: Report, kind: str, layer: str, how: str) -> Report:
@@ -70,23 +73,28 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether a printed graph is whole: its last row is the model's output."""
-    last = ""
+    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies."""
+    last, nested = "", False
     for row, _ in rows(record):
         last = row["type"]
-    yield Sighting(marker.id, record.position, ("whole" if last == "Output" else "cut",))
+        nested = nested or last in _WITH_BODY
+    state = "cut" if last != "Output" else "nested" if nested else "whole"
+    yield Sighting(marker.id, record.position, (state,))
 
 
 def counters_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether a table of counters is whole: it ends in its sum."""
-    some = False
+    some, nested = False, False
     for line in record.following(LONGEST):
         if _TOTAL.search(line.text):
-            yield Sighting(marker.id, record.position, ("whole" if some else "cut",))
+            state = "cut" if not some else "nested" if nested else "whole"
+            yield Sighting(marker.id, record.position, (state,))
             return
         if not _COUNTED.search(line.text):
             break
         some = True
+        body = _BODY.search(line.text)
+        nested = nested or (body is not None and body["type"] in _WITH_BODY)
     yield Sighting(marker.id, record.position, ("cut",))
 
 
@@ -140,7 +148,7 @@ MARKERS = (
         compiler=NAME,
         anchor=PRINTED.anchor,
         pattern=PRINTED.pattern,
-        shows="The executed graph was printed: whole, or cut.",
+        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, or cut.",
         seen_in=PRINTED.seen_in,
         matches=(_GRAPH,),
         read=graph_printed,
@@ -150,7 +158,7 @@ MARKERS = (
         compiler=NAME,
         anchor=("Performance counts for ",),
         pattern=r"Performance counts for (?:\d{1,9}-th infer request|.{1,40} infer request)",
-        shows="The performance counters of a request were printed: whole, or cut.",
+        shows="The performance counters of a request were printed: whole, without the body of a loop or a condition, or cut.",
         seen_in=COUNTED.seen_in,
         matches=(_TABLE,),
         ignores=("Performance counts for all teams",),

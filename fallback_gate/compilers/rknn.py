@@ -5,15 +5,16 @@ r"""rknn: Rockchip's RKNN Toolkit 2 and runtime: operators on the CPU, and model
 
 **What falls back.** An operator that the NPU lacks, or whose shape is beyond its limits, is computed on the CPU.
 
-**At which setting it speaks.** A WARNING where a limit is passed. `RKNN(verbose=True)` and `eval_perf` print the
-table of layers, whose column Target tells for each; the operators of input and output are always on the CPU.
+**At which setting it speaks.** A WARNING where a limit is passed, from 2.5 with `RKNN(verbose=True)` only. That and
+`eval_perf` print the table of layers, whose column Target tells for each; the operators of input and output are
+always on the CPU.
 
 **When it is silent.** On operators that are on the CPU for other reasons, unless the table is printed.
 
 **What proves the end.** A table of layers that is whole for each build that began (`rknn building ...`) and ended
 (`rknn building done.`).
 
-Wording seen in public logs of 1.3 to 2.3.
+Wording seen in 2.5 (run) and in public logs of 1.3 to 2.3.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = "rknn"
-SEEN = "rknn-toolkit2 1.3 to 2.3 (public logs)"
+SEEN = "rknn-toolkit2 2.5 (run), 1.3 to 2.3 (public logs)"
 SETTING = "RKNN(verbose=True)"
 LONGEST = 20_000  # lines of one table
 
@@ -195,6 +196,6 @@ READER = Reader(
     prove=prove,
     setting=SETTING,
     manual=__doc__,
-    silent="partly: passed limits are warned of, the table of layers needs verbose",
-    seen_in="rknn-toolkit2 1.3 to 2.3 (public logs)",
+    silent="yes in 2.5; before, passed limits were warned of",
+    seen_in=SEEN,
 )

@@ -18,7 +18,7 @@ does not solve, and no level shows it. An unsolved product in hipBLASLt shows as
 
 **What proves the end.** Nothing: no line shows that all problems were met.
 
-Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.10 to 1.1, bitsandbytes 0.48, flash-attn 2.8 (source and threads).
+Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.7 to 1.1, bitsandbytes 0.41 to 0.48, flash-attn 2.8 (source and threads).
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ does not solve, and no level shows it. An unsolved product in hipBLASLt shows as
 
 **What proves the end.** Nothing: no line shows that all products were met.
 
-Wording seen for PyTorch 2.4 to 2.9 and hipBLASLt 0.10 to 1.1 (source and threads).
+Wording seen for PyTorch 2.4 to 2.9 and hipBLASLt 0.7 to 1.1 (source and threads).
 """
 CK_MANUAL = """rocm.ck: Composable Kernel, AMD's kernel templates, and the problems that none of its instances takes.
 
@@ -199,7 +199,7 @@ READERS = (
         setting=SETTING,
         manual=BLAS_MANUAL,
         silent="partly: a GPU that hipBLASLt does not know is warned of, single products are not",
-        seen_in="PyTorch 2.4 to 2.9, hipBLASLt 0.10 to 1.1 (source and public threads)",
+        seen_in="PyTorch 2.4 to 2.9, hipBLASLt 0.7 to 1.1 (source and public threads)",
     ),
     Reader(
         name=CK,

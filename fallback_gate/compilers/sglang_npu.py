@@ -9,7 +9,7 @@ its matrix products are slower; the fused rotary embedding gives way to the gene
 
 **When it is silent.** On weights that nobody tried to cast. SGLang's other fallbacks are its own reader's.
 
-**What proves.** Nothing: no line tells that all weights were cast.
+**What proves the end.** Nothing: no line tells that all weights were cast.
 
 Wording from SGLang 0.5.23.
 """

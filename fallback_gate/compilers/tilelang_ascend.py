@@ -10,7 +10,7 @@ one for vectors.
 **When it is silent.** By default. And at each level on a `T.Parallel` loop that can't be vectorised (an
 indirect index, more than two dimensions): it becomes a serial loop, and no line says so.
 
-**What proves.** Nothing.
+**What proves the end.** Nothing.
 
 Wording from the source of 2026.
 """

@@ -17,7 +17,7 @@ error.
 | MLU (torch_mlu) | once for each operator | hides its other overloads |
 | others | as they like | may hide every later operator |
 
-**What proves.** Nothing by itself: no line shows that the run ended, so allowing the operators that were
+**What proves the end.** Nothing by itself: no line shows that the run ended, so allowing the operators that were
 named is not enough to pass. The strict modes make the program fail instead: `TORCH_NPU_FALLBACK_CPU_DISABLE=1`,
 `PYTORCH_ENABLE_MPS_FALLBACK=0`, `PT_HPU_PLACE_ON_CPU=none`, `ENABLE_FALLBACK_TO_CPU=0` (MLU). Under one of
 these, or where the warning names every operator, a marker in the policy that the program prints at its end

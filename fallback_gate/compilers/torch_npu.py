@@ -13,7 +13,7 @@ each call. The sentence `The operator ... is not currently supported on the NPU 
 **When it is silent.** On operators that CANN's library runs on the chip's own CPU cores (AICPU), on `.cpu()`
 in the user's code, and wherever the C++ warnings are switched off.
 
-**What proves.** Nothing in the log: a run that ends well under `TORCH_NPU_FALLBACK_CPU_DISABLE=1` has no
+**What proves the end.** Nothing in the log: a run that ends well under `TORCH_NPU_FALLBACK_CPU_DISABLE=1` has no
 fallback to the host, but no line says that it was set. No line of torch_npu's `ERR01007 OPS feature not
 supported` names an operator: it stands under the message that does.
 

@@ -13,7 +13,7 @@ of AscendNPU-IR that runs as an FX graph; `TORCH_LOGS=output_code` shows kernels
 **When it is silent.** AscendNPU-IR's default mode (`auto_fallback`) runs a kernel that failed as an FX graph
 without a line.
 
-**What proves.** Nothing yet: no line tells that `ANIR_FALLBACK_WARNING` was set.
+**What proves the end.** Nothing yet: no line tells that `ANIR_FALLBACK_WARNING` was set.
 
 Wording from torch_npu's source of 2026.
 """

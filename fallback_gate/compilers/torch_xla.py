@@ -12,11 +12,11 @@ its end; and with `PT_XLA_DEBUG=1`, which prints an analysis.
 **When it is silent.** By default. `CompileTime too frequent` of the analysis tells of recompiles, which are no
 fallback.
 
-**What proves the end.** A whole report at the end of the log: it has the metric CompileTime and counters of
-lowered operators, and since counters are sorted, each `aten::` one stands before them. A report before the end
-speaks only for what ran until then.
+**What proves the end.** A whole report at the end of the log: it has the metric CompileTime, and a line that is
+none of its own behind its last counter (`print` gives an empty one), since the `aten::` counters come last.
+Up to 2.0 they stand before those of lowered operators. A report before the end speaks only for what ran until then.
 
-Wording seen in the source of 2.x and in public threads.
+Wording seen in 2.9 (run), in the source of 2.x and in public threads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "torch.xla"
-SEEN = "PyTorch/XLA 2.x (source)"
+SEEN = "PyTorch/XLA 2.9 (run), 2.x (source)"
 SETTING = "print(torch_xla.debug.metrics.metrics_report()) at the end of the program"
 
 LONGEST = 5000  # lines of one report
@@ -127,17 +127,17 @@ ON_CPU = Rule(
 
 def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the report is whole, and whether the program ended after it."""
-    lowered, inside, after, broke = False, True, 0, False
+    closed, inside, after, broke = False, True, 0, False
     for line in record.following(LONGEST):
         if inside and _REPORT.search(line.text):
-            lowered = lowered or "Counter: xla::" in line.text
+            closed = closed or "Counter: xla::" in line.text
             continue
-        inside = False
+        inside, closed = False, True
         after += bool(line.text.strip())
         broke = broke or bool(_BROKE.search(line.text))
         if after > FEW or _COMPILE_TIME.search(line.text):
             break
-    state = "cut" if not lowered else "ended" if after <= FEW and not broke else "went on"
+    state = "cut" if not closed else "ended" if after <= FEW and not broke else "went on"
     yield Sighting(marker.id, record.position, (state,))
 
 
@@ -182,5 +182,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="yes",
-    seen_in="PyTorch/XLA 2.x (source)",
+    seen_in=SEEN,
 )

@@ -11,7 +11,7 @@ ends the compile; torch.compile then fails, or suppresses the error and goes on 
 
 **When it is silent.** At the default level, on a graph that a debugging option runs eager.
 
-**What proves.** Nothing: no line ends the compile of the last graph. Skipped caches and skipped in-place
+**What proves the end.** Nothing: no line ends the compile of the last graph. Skipped caches and skipped in-place
 passes are no fallback: the graph still runs as one.
 
 Wording from torchair's source of 2026.

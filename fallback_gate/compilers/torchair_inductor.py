@@ -13,7 +13,7 @@ and `Unsupported ops:` look alike and count nothing here; `Unsupported ops` is a
 
 **When it is silent.** By default: the logger is at ERROR.
 
-**What proves.** Nothing: the list has no last line, so one that was cut off looks whole.
+**What proves the end.** Nothing: the list has no last line, so one that was cut off looks whole.
 
 Wording from torchair's source of 2026.
 """

@@ -16,7 +16,7 @@ not a choice; it stands above the fused choice too.
 **What proves the end.** Nothing: the choice is made anew for each new shape, as long as the program runs. A
 marker of your own after the warm-up can say so (`rules` with `proves: [slower_kernel]` and `ends: true`).
 
-Wording from the source of 2.3 to 2.15 and public threads.
+Wording from the source of 1.5 to 2.15 and public threads.
 """
 
 from __future__ import annotations
@@ -200,5 +200,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: attention is chosen without a word, the rest is warned of",
-    seen_in="2.3 to 2.15 (source and public threads)",
+    seen_in="1.5 to 2.15 (source and public threads)",
 )

@@ -152,6 +152,7 @@ LOAD = Rule(
         _AT
         + "remark: Pipelining load that cannot use vectorized copy. This will likely lead to pipelining in registers and severe performance degradation.",
         _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 4 numElems = 4 mask is %3",
+        _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 1 elemsPerThread = 32 mask is -1",
         _AT + "remark: Multicast with bit width 16 is not supported on gfx1250 falling back to regular load",
     ),
     read=placed,

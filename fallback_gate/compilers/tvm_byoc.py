@@ -8,12 +8,12 @@ r"""tvm.byoc: what TVM hands to a vendor's compiler (TensorRT, CUTLASS, CLML, DN
 in the outer function, and TVM compiles them.
 
 **At which setting it speaks.** `partition_for_*` of Relax prints nothing. The module does, printed right
-after the partition (`print(mod.script())`, or `PrintAfterAll`): offloaded is what stands in functions with
+after the partition (`print(mod.script())`, `mod.show()`, or `PrintAfterAll`): offloaded is what stands in functions with
 `R.func_attr({"Codegen": ...})`, left out are the `R.*` calls of the functions without it. Relay's TensorRT
 predicate gives its reasons at INFO of the logger TensorRT.
 
 **When it is silent.** Without the printed module. In a module that was lowered already: calls of
-generated functions (`R.call_tir`) no longer tell their operator.
+generated and packed functions (`R.call_tir`, `R.call_dps_packed`) no longer tell their operator.
 
 **What proves the end.** A module that was printed whole: each function ends in its `return`, each function
 that is called is there, and so is the one that calls the partitions.
@@ -40,7 +40,7 @@ LONGEST = 50_000  # lines of one printed module
 _DEF = Pattern(r"(?P<indent>\s+)def (?P<name>\w+)\(")
 _CODEGEN = Pattern(r"R\.func_attr\(\{.*\"Codegen\": \"(?P<target>[\w.]+)\"")
 _COMPOSITE = Pattern(r"R\.func_attr\(\{.*\"Composite\": ")
-_CALL = Pattern(r"^\s*(?:\w+(?:: .*)? = |return )R\.(?P<op>[a-z_][\w.]*)\(")
+_CALL = Pattern(r"^\s*(?:\w+(?:: .*)? = |\) = |return )?R\.(?P<op>[a-z_][\w.]*)\(")
 _CALLED = Pattern(r"\bcls\.(?P<name>\w+)")
 _PLUMBING = (
     "call_", "invoke_", "make_closure", "output", "func_", "dataflow", "match_cast", "prim_value", "const",
@@ -89,7 +89,8 @@ def functions(record: Record) -> list[Function]:
             break
         if inner and depth > inner:
             continue
-        inner = depth if opened else 0
+        if opened or not bare.startswith(")"):  # a formatter puts the end of a head on a line of its own
+            inner = depth if opened else 0
         if not opened and not bare.startswith(("@", "#")):
             _read(found[-1], line, bare)
     return found
@@ -110,7 +111,7 @@ def _read(function: Function, line: Line, bare: str) -> None:
         function.called.add(called["name"])
         rest = rest[called.end() :]
     if call := _CALL.match(line.text):
-        function.lowered = function.lowered or call["op"].startswith("call_tir")
+        function.lowered = function.lowered or call["op"].startswith("call_")
         if not call["op"].startswith(_PLUMBING):
             function.calls.append((call["op"], line))
 
@@ -163,6 +164,10 @@ class Module:
         lv: R.Tensor((16, 4), dtype="float32") = cls.fused_relax_matmul_tensorrt(x)
         gv: R.Tuple(R.Tensor((16, 2), dtype="float32")) = R.topk(lv, k=2, axis=-1)
         return gv"""
+FORMATTED = MODULE.replace(
+    'R.Tuple(R.Tensor((16, 2), dtype="float32")) = R.topk(lv',
+    'R.Tuple(\n            R.Tensor((16, 2), dtype="float32")\n        ) = R.topk(lv',
+)
 LEFT_OUT = Rule(
     id="tvm-byoc/left-out",
     compiler=NAME,
@@ -173,7 +178,7 @@ LEFT_OUT = Rule(
     meaning="The vendor's compiler did not take the operator: TVM compiles it, and tensors cross over and back.",
     help="Look in the partition's pattern table for the operator, its types and its attributes; rewrite what it lacks.",
     seen_in="0.27, IRModule.script() after partition_for_tensorrt",
-    matches=(MODULE,),
+    matches=(MODULE, FORMATTED),
     ignores=("from tvm.script import ir as I",),
     read=left_out,
 )

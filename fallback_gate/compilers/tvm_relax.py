@@ -9,7 +9,8 @@ record and gets no schedule, or the default one. Fusion, a layout or a constant 
 argument of `relax.get_pipeline("zero", ...)`, `LegalizeOps` and `MetaScheduleApplyDatabase`. No environment
 variable turns it on, and `TVM_LOG_DEBUG` does nothing in the released wheels. The rest: always.
 
-**When it is silent.** By default, on all of that. At every setting: `dl.gpu.Fallback` scheduling a
+**When it is silent.** By default, on all of that. With an empty database, which the pipeline takes for none.
+At every setting: `dl.gpu.Fallback` scheduling a
 compute operator, packed calls, what a partition left out (print the module: see `tvm.byoc`).
 
 **What proves the end.** Nothing that TVM prints: a clean run with warnings on prints the same as a run with

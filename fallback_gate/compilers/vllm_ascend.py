@@ -12,7 +12,7 @@ type rules out, and layers without a quantised method, at `VLLM_LOGGING_LEVEL=DE
 **When it is silent.** A batch that fits no captured size runs without a graph and without a line. That
 Breakable cudagraph is force disabled is said at each import and means nothing for the run.
 
-**What proves.** Nothing: `Replaying aclgraph` shows that one batch ran from a graph, not that all do.
+**What proves the end.** Nothing: `Replaying aclgraph` shows that one batch ran from a graph, not that all do.
 
 Wording from vllm-ascend's source of 2026, and from public threads for 0.8 and 0.9.
 """

@@ -1,62 +1,81 @@
 """Real compilers, run here: what their programs let fall back is what the gate finds. `make test-compilers`.
 
-Each program runs in this interpreter's environment; one whose compiler is not installed is skipped, and the
-target installs them. `FALLBACK_GATE_KEEP=FOLDER` keeps the logs.
+`cases.yaml` says what is run and what must come of it, by how the program was made. Each family of compilers has
+an environment of its own in `.venv/compilers`, made by the target from `requirements/`; a case whose compiler is
+not installed is skipped. `FALLBACK_GATE_FAMILY` takes some families only, `FALLBACK_GATE_KEEP=FOLDER` keeps the
+logs.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from fallback_gate import check
-from fallback_gate.model import Outcome
+HERE = Path(__file__).parent
+COMPILERS = HERE.parent.parent / ".venv" / "compilers"
+EXIT = {"pass": 0, "blocked": 1, "unproven": 3}
+FAMILIES = os.environ.get("FALLBACK_GATE_FAMILY", "").split()
+CASES = [
+    case
+    for case in yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
+    if not FAMILIES or case["family"] in FAMILIES
+]
 
-PROGRAMS = Path(__file__).parent / "programs"
-SHOWS_ALL = "dynamo,graph_breaks,recompiles,output_code"
-Expected = set[tuple[str, str]]
+
+def name(case: dict[str, Any]) -> str:
+    """What a case is called: its family, what it runs and what is set."""
+    said = [case["family"], *case["run"], *case.get("env", {}), *case.get("policy", {})]
+    return re.sub(r"[^\w.=-]+", "+", " ".join(said))
 
 
-def log_of(folder: Path, program: str, *arguments: str, **environment: str) -> Path:
-    """Run a program; what it printed."""
-    if find_spec(program.partition("_")[0]) is None:
-        pytest.skip(f"{program.partition('_')[0]} is not installed; run `make test-compilers`")
-    keep = Path(os.environ.get("FALLBACK_GATE_KEEP", folder))
-    log = keep / ("-".join([program, *arguments, *environment.values()]).replace(",", "+") + ".log")
-    call = [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments]
-    env = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} | environment
+def log_of(case: dict[str, Any], folder: Path) -> Path:
+    """Run a program in its family's environment; what it printed."""
+    python = COMPILERS / case["family"] / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        pytest.skip(f"not installed; run `make test-compilers FAMILY={case['family']}`")
+    log = Path(os.environ.get("FALLBACK_GATE_KEEP", folder)).absolute() / f"{name(case)}.log"
+    call = [python, str(HERE / "programs" / f"{case['family']}_program.py"), *case["run"]]
+    caches = {key: str(folder / key) for key in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
     with log.open("wb") as out:
-        subprocess.run(call, stdout=out, stderr=subprocess.STDOUT, env=env, check=True, timeout=600)
+        env = os.environ | caches | case.get("env", {})
+        done = subprocess.run(
+            call, stdout=out, stderr=subprocess.STDOUT, env=env, cwd=folder, check=False, timeout=600
+        )
+    assert done.returncode == case.get("exit", 0), log.read_text(errors="replace")[-2000:]
     return log
 
 
-@pytest.mark.parametrize(
-    ("mode", "outcome", "expected"),
-    [
-        ("nothing", Outcome.PASS, set()),
-        ("gate", Outcome.BLOCKED, {("graph_break", "gate_attn")}),
-        ("topk", Outcome.BLOCKED, {("op_fallback", "aten::topk")}),
-    ],
-)
-def test_torch_compile_with_the_setting_that_shows_all(
-    tmp_path: Path, mode: str, outcome: Outcome, expected: Expected
-) -> None:
-    verdict = check([log_of(tmp_path, "torch_program", mode, TORCH_LOGS=SHOWS_ALL)], "builtin:strict")
-    assert verdict.outcome is outcome
-    assert {(f.event.kind.value, f.event.op) for f in verdict.findings} == expected
+def report_on(log: Path, case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What `fallback-gate check` says of the log under the strict rule, with what the case adds to it."""
+    policy = folder / "policy.yaml"
+    policy.write_text(yaml.safe_dump({"version": 1, **case.get("policy", {})}), encoding="utf-8")
+    call = [sys.executable, "-m", "fallback_gate", "check", str(log), "--policy", str(policy)]
+    done = subprocess.run([*call, "--format", "json"], capture_output=True, check=False)
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == report["exit_code"]
+    return report
 
 
-@pytest.mark.parametrize("mode", ["nothing", "gate", "topk"])
-def test_torch_compile_at_its_default_level_proves_nothing(tmp_path: Path, mode: str) -> None:
-    assert check([log_of(tmp_path, "torch_program", mode)], "builtin:strict").outcome is Outcome.UNPROVEN
-
-
-def test_a_session_of_onnxruntime_on_the_cpu_is_no_fallback(tmp_path: Path) -> None:
-    verdict = check([log_of(tmp_path, "onnxruntime_program")], "builtin:strict")
-    assert verdict.findings == ()
-    assert verdict.outcome is Outcome.PASS
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_real_compiler(case: dict[str, Any], tmp_path: Path) -> None:
+    log = log_of(case, tmp_path)
+    text = log.read_bytes().decode("utf-8", "replace")  # a carriage return is no end of a line
+    lines = re.sub(r"\x1b\[[\d;]*m", "", text).split("\n")
+    for said in case.get("says", ()):
+        assert any(said in line for line in lines), said
+    report = report_on(log, case, tmp_path)
+    found = {(event["kind"], event["op"]): event for event in report["events"]}
+    expected = {(event["kind"], event["op"]): event for event in case.get("events", ())}
+    assert found.keys() == expected.keys()
+    for key, event in expected.items():
+        there = {at for at, line in enumerate(lines, 1) if event["line"] in line}
+        assert there & set(found[key]["lines"]), (key, there, found[key]["lines"])
+    assert (report["verdict"], report["exit_code"]) == (case["outcome"], EXIT[case["outcome"]])

@@ -1,0 +1,174 @@
+"""Room 3: runs of real compilers that look like proof and are none: something fell back, or nothing was compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers import READERS
+from fallback_gate.model import State
+
+SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
+Read = Callable[..., Any]
+
+
+def states(said: Any, compiler: str) -> dict[str, State]:
+    """What the log proves about a compiler, in its one process."""
+    (by,) = said.evidence.processes.values()
+    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
+
+
+EXECUTABLE = [
+    "hal.executable public @f_dispatch_0 {",
+    "      func.func @f_dispatch_0_matmul() attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {",
+    "}",
+]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "configured_module_f_dispatch_0.mlir:1:0: error: failed to serialize executables",
+        "configured_module_f_dispatch_0.mlir:2:2: error: failed to serialize executable for target backend llvm-cpu",
+        'f_dispatch_0.mlir:3:4: error: failed to run translation of source executable to target executable for backend #hal.executable.target<"llvm-cpu"',
+    ],
+)
+def test_an_error_after_iree_dumped_its_configurations(error: str, read: Read) -> None:
+    assert set(states(read(*EXECUTABLE), "iree").values()) == {State.PROVEN}
+    for lines in ([*EXECUTABLE, error], [error, *EXECUTABLE]):  # the dump goes to stdout, the error to stderr
+        said = read(*lines)
+        assert said.told == [("compile_error", "f_dispatch_0", "program")]
+        assert set(states(said, "iree").values()) == {State.UNPROVEN}
+
+
+GRAPH = "executed graph: layerType primitiveType runtimePrecision name"
+OUTPUT = "  Output                   unknown_f32                  f32    logits"
+COUNTED = "{0}_16    Status.EXECUTED      layerType: {0}      execType: unknown_i32      realTime (ms): 0.2  cpuTime (ms): 0.2"
+
+
+@pytest.mark.parametrize(
+    ("layer", "state"),
+    [
+        ("TensorIterator", State.UNOBSERVABLE),
+        ("Loop", State.UNOBSERVABLE),
+        ("If", State.UNOBSERVABLE),
+        ("Subgraph", State.PROVEN),
+    ],
+)
+def test_no_graph_of_openvino_shows_what_runs_in_a_body(layer: str, state: State, read: Read) -> None:
+    row = f"  {layer:24s} unknown_i32                  i32    {layer}_16"
+    said = read(GRAPH, row, OUTPUT)
+    assert (said.reports, states(said, "openvino")) == ([], {"reference_kernel": state})
+    table = (
+        "[ INFO ] Performance counts for 0-th infer request",
+        COUNTED.format(layer),
+        "Total time:     7 ms",
+    )
+    assert states(read(*table), "openvino") == {"reference_kernel": state}
+    whole = (GRAPH, OUTPUT)
+    assert states(read(*whole, GRAPH, row, OUTPUT), "openvino") == {"reference_kernel": state}
+
+
+@pytest.mark.parametrize(
+    ("statement", "op", "state"),
+    [
+        (["lv1: R.Tuple(", '    R.Tensor((16, 2), dtype="float32")', ") = R.topk(lv, k=2)"], "relax.topk", State.PROVEN),
+        (["lv1: R.Object = (", "    R.topk(lv, k=2)", ")"], "relax.topk", State.PROVEN),
+        (['lv1: R.Tuple = R.call_dps_packed("tvm.contrib.sort.topk", (lv,))'], None, State.UNPROVEN),
+        (['lv1: R.Tuple = R.call_pure_packed("topk", lv)'], None, State.UNPROVEN),
+    ],
+)  # fmt: skip
+def test_a_module_of_tvm_in_other_forms(
+    statement: list[str], op: str | None, state: State, read: Read
+) -> None:
+    said = read(
+        "@I.ir_module",
+        "class Module:",
+        "    @R.function",
+        "    def fused_relax_matmul_tensorrt(",
+        '        x: R.Tensor((16, 64), dtype="float32"),',
+        '    ) -> R.Tensor((16, 8), dtype="float32"):',
+        '        R.func_attr({"Codegen": "tensorrt"})',
+        "        return gv",
+        "    @R.function",
+        "    def main(",
+        '        x: R.Tensor((16, 64), dtype="float32"),',
+        "    ) -> R.Tuple:",
+        "        with R.dataflow():",
+        "            lv: R.Tensor((16, 8)) = cls.fused_relax_matmul_tensorrt(x)",
+        *(f"            {line}" for line in statement),
+        "        return lv1",
+    )
+    assert [report.op for report in said.reports] == ([op] if op else [])
+    assert states(said, "tvm.byoc") == {"op_fallback": state}
+
+
+SUMMARY = ["Total delegated subgraphs: 1", "Number of delegated nodes: 2", "Number of non-delegated nodes: 3"]
+TABLE = [
+    "|    | op_type             |   occurrences_in_delegated_graphs |   occurrences_in_non_delegated_graphs |",
+    "|----+---------------------+-----------------------------------+---------------------------------------|",
+    "|  0 | aten_linear_default |                                 1 |                                     0 |",
+    "|  1 | Total               |                                 1 |                                     0 |",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (TABLE, State.PROVEN),
+        ([*SUMMARY, *TABLE], State.PROVEN),
+        ([*SUMMARY, *SUMMARY, *TABLE], State.UNPROVEN),
+        ([*SUMMARY, *TABLE, *SUMMARY], State.UNPROVEN),
+        (SUMMARY, State.UNPROVEN),
+        ([line.replace("aten_linear_default", "cond               ") for line in TABLE], State.UNOBSERVABLE),
+        ([line.replace("aten_linear_default", "while_loop         ") for line in TABLE], State.UNOBSERVABLE),
+        ([line.replace("aten_linear_default", "aten_conv          ") for line in TABLE], State.PROVEN),
+    ],
+)
+def test_each_summary_of_executorch_owes_a_table(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "executorch") == {"op_fallback": state}
+
+
+BEGAN = "W0000 00:00:1796016635.329570   21227 tf_tfl_flatbuffer_helpers.cc:364] Ignored output_format."
+ENDED = "I0000 00:00:1796016635.348858   21227 flatbuffer_export.cc:4302] Estimated count of arithmetic ops: 1536  ops, equivalently 768  MACs"
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([BEGAN, ENDED], State.PROVEN),
+        ([BEGAN, ENDED, ENDED], State.PROVEN),
+        ([BEGAN, ENDED, ENDED, BEGAN], State.UNPROVEN),
+        ([BEGAN, ENDED, ENDED, BEGAN, ENDED], State.PROVEN),
+        ([BEGAN, BEGAN, ENDED], State.UNPROVEN),
+    ],
+)
+def test_a_quantised_conversion_prints_its_end_twice(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "litert.converter") == {"op_fallback": state}
+
+
+def test_a_conversion_that_is_refused_proves_nothing(read: Read) -> None:
+    said = read(BEGAN, ENDED, ENDED, BEGAN, "TF Select ops: DenseBincount, IFFT", BEGAN, ENDED)
+    assert [report.op for report in said.reports] == ["DenseBincount", "IFFT"]
+    assert set(states(said, "litert.converter").values()) == {State.UNPROVEN}
+
+
+@pytest.mark.parametrize(
+    ("log", "compiler", "ends"),
+    [
+        ("torch_xla/clean-report.2.9.log", "torch.xla", ""),
+        ("rknn/clean-verbose.2.5.log", "rknn", "I rknn building done."),
+    ],
+)
+def test_a_clean_log_proves_nothing_before_its_end(log: str, compiler: str, ends: str, read: Read) -> None:
+    lines = (SAMPLES / log).read_bytes().decode().split("\n")
+    last = max(at for at, line in enumerate(lines[:-1]) if line == ends)
+    for length in range(1, last + 1):
+        said = read(*lines[:length])
+        for by in said.evidence.processes.values():
+            proofs = READERS[compiler].prove(by[compiler]).items() if compiler in by else ()
+            assert "device_fallback" not in {k.value for k, p in proofs if p.state is State.PROVEN}, length
+    assert states(read(*lines[: last + 1]), compiler)["device_fallback"] is State.PROVEN
