@@ -286,10 +286,24 @@ class WaiverSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
+
+    path: str
+    tool_version: str
+    policy_sha256: str | None
+    entries: int
+    used: int
+    gone: int  # entries whose fallback the run does not show
+    fewer: int  # entries whose fallback has fewer sites now
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
-    `outcome` is None where no verdict was reached (exit code 2). `notes` are for the reader and decide
+    `outcome` is None where no verdict was reached (exit code 2). `proven` says whether the evidence would
+    have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide
     nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
     inputs that could not be read.
     """
@@ -306,6 +320,8 @@ class Verdict:
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
     tool_version: str = field(default="")
+    baseline: BaselineSummary | None = None
+    proven: bool = False
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

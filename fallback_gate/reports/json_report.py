@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 from fallback_gate.model import (
+    BaselineSummary,
     CompilerProof,
     Finding,
     LogReport,
@@ -58,6 +59,8 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
+        "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
+        "proven": verdict.proven,
     }
 
 
@@ -142,6 +145,18 @@ def _waiver(waiver: WaiverSummary) -> dict[str, Any]:
         "expires": waiver.expires.isoformat(),
         "applied": waiver.applied,
         "problem": waiver.problem,
+    }
+
+
+def _baseline(baseline: BaselineSummary) -> dict[str, Any]:
+    return {
+        "path": baseline.path,
+        "tool_version": baseline.tool_version,
+        "policy_sha256": baseline.policy_sha256,
+        "entries": baseline.entries,
+        "used": baseline.used,
+        "gone": baseline.gone,
+        "fewer": baseline.fewer,
     }
 
 
