@@ -6,7 +6,7 @@ fallbacks that were there at one time. A `Comparison` puts two runs side by side
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from fallback_gate.model import Class, Kind, PolicySummary
@@ -75,7 +75,8 @@ class Side:
     name: str
     fallbacks: tuple[Fallback, ...]
     problem: str | None = None
-    compilers: tuple[str, ...] = ()  # with their versions
+    compilers: tuple[tuple[str, str | None], ...] = ()  # and their versions
+    ranks: tuple[int, ...] = ()
 
 
 class Step(str, Enum):
@@ -111,13 +112,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs side by side. `exit_code`: 0 nothing worse, 1 something worse, 3 a side proves nothing."""
+    """Two runs side by side. `exit_code`: 0 nothing worse, 1 something worse, 3 nobody can tell.
+
+    `open` says why something worse may be there unseen, a sentence each.
+    """
 
     old: Side
     new: Side
     changes: tuple[Change, ...]
     exit_code: int
-    notes: tuple[str, ...] = field(default=())
+    open: tuple[str, ...] = ()
 
     def of(self, step: Step) -> tuple[Change, ...]:
         """The changes of one sort, in their order."""
