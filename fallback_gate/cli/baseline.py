@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -116,7 +115,7 @@ def show_command(file: str, form: str) -> None:
 
     found = load(file)
     if form == "json":
-        to_stdout(json.dumps(json.loads(baseline_file.render(found)), indent=2))
+        to_stdout(baseline_file.render(found))
     else:
         to_stdout(baseline_file.table(found, min(shutil.get_terminal_size((100, 24)).columns, 160)))
 

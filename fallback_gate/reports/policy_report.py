@@ -14,7 +14,7 @@ _BESIDE = ("source", "expired")  # told in a comment
 
 def as_json(policy: Mapping[str, Any]) -> str:
     """All of it, every key always there."""
-    return json.dumps(policy, indent=2) + "\n"
+    return json.dumps(policy, indent=2).replace("##", "#\\u0023") + "\n"
 
 
 def text(policy: Mapping[str, Any]) -> str:
