@@ -83,14 +83,18 @@ def update_command(
     Red is a run that the baseline does not let pass, or that is not proven: then nothing is written, and the
     exit code is that of the run.
     """
-    from fallback_gate.verdict.baseline import refusal
+    from fallback_gate.verdict.baseline import refusal, silent
     from fallback_gate.verdict.baseline_file import load
 
     before = load(file)
     verdict = _judged(logs, policy, today, rules, replace(before, growing=add))
     if refusal(verdict):
         return _refused(file, verdict)
-    after = _made(file, verdict)
+    kept = silent(before, verdict)
+    after = _made(file, verdict, kept)
+    if kept:
+        names = ", ".join(sorted({entry.compiler for entry in kept}))
+        click.echo(safe.inline(f"kept {_many(len(kept))} of {names}, which this run does not show at work"))
     with open(file, encoding="utf-8") as there:
         changed = there.read() != baseline_file.render(after)
     gone, added = _only(before.entries, after.entries), _only(after.entries, before.entries)
@@ -129,10 +133,11 @@ def _judged(
         return check(logs, policy, today=today, rules=rules, baseline=baseline, progress=moved)
 
 
-def _made(file: str, verdict: Verdict) -> Baseline:
+def _made(file: str, verdict: Verdict, kept: Sequence[Held] = ()) -> Baseline:
     from fallback_gate.verdict.baseline import held
 
-    return Baseline(file, held(verdict.findings), verdict.tool_version, verdict.policy)
+    entries = tuple(sorted((*held(verdict.findings), *kept)))
+    return Baseline(file, entries, verdict.tool_version, verdict.policy)
 
 
 def _read(verdict: Verdict) -> list[str]:

@@ -24,6 +24,23 @@ HEAVY = (
     *("*softmax*", "*embedding*", "*gelu*", "*silu*", "*swiglu*", "*grid_sampler*", "*kv_cache*"),
 )
 FRAMEWORKS = ("aten::*", "prims::*", "prim::*", "quantized::*", "relax.*", "higher_order::*")
+GENERIC = (  # functions that many files have, so that the file is named as well
+    *(
+        "forward",
+        "_forward*",
+        "backward",
+        "__call__",
+        "call",
+        "main",
+        "run",
+        "step",
+        "wrapper",
+        "inner",
+        "fn",
+        "f",
+    ),
+    "<*>",
+)
 _CODE = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT)
 
 
@@ -33,6 +50,7 @@ class Proposal:
 
     key: str
     name: str
+    file: str | None
     kinds: tuple[str, ...]
     spot: str
     is_hot: bool
@@ -57,7 +75,18 @@ def _proposal(key: str, name: str, events: Sequence[Event]) -> Proposal:
     spot = first.log + (f":{first.line}" if first.line else "")
     is_own = "::" in name and not globs.matches(FRAMEWORKS, name)
     is_hot = key == "function" or is_own or globs.operator_bare(HEAVY, name)
-    return Proposal(key, name, kinds, spot, is_hot)
+    return Proposal(key, name, _file(key, name, events), kinds, spot, is_hot)
+
+
+def _file(key: str, name: str, events: Sequence[Event]) -> str | None:
+    """A glob over the file of a function that many files have, where all reports are in one."""
+    places = {event.location.file if event.location else None for event in events}
+    file = places.pop()
+    last = (file or "").replace("\\", "/").rpartition("/")[2]
+    generic = globs.matches(GENERIC, name.rpartition(".")[2])
+    if key != "function" or not generic or places or not last or globs.flaw(last) is not None:
+        return None
+    return f"*/{last}"
 
 
 def draft(verdict: Verdict, name: str, plain: Callable[[str], str]) -> str:
@@ -66,7 +95,7 @@ def draft(verdict: Verdict, name: str, plain: Callable[[str], str]) -> str:
     A name that it changes (a secret, a control character) is left out of the entries: it would match nothing.
     """
     events = [finding.event for finding in verdict.findings]
-    kept = [one for one in proposals(events) if plain(one.name) == one.name]
+    kept = [one for one in proposals(events) if plain(f"{one.name}{one.file}") == f"{one.name}{one.file}"]
     hot, cold = [one for one in kept if one.is_hot], [one for one in kept if not one.is_hot]
     unnamed = sum(event.op == "*" for event in events)
     lines = [
@@ -101,6 +130,8 @@ def _hot(entries: Sequence[Proposal], plain: Callable[[str], str]) -> Iterator[s
     yield "hot:"
     for one in entries[:MOST]:
         yield f"  - {one.key}: {_quoted(one.name)}"
+        if one.file is not None:
+            yield f"    file: {_quoted(one.file)}"
         yield f"    why: {_quoted(f'{_listed(one.kinds)} in {plain(one.spot)}')}"
     if len(entries) > MOST:
         yield f"  # and {len(entries) - MOST} more"

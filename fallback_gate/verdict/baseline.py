@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from fallback_gate.compilers import READERS
 from fallback_gate.events.fingerprint import fingerprint
 from fallback_gate.events.names import function
 from fallback_gate.history import Baseline, Held
@@ -168,6 +169,17 @@ def notes(summary: BaselineSummary, policy_sha256: str | None, proven: bool) -> 
     if summary.policy_sha256 != policy_sha256:
         found.append(f"the baseline {summary.path} was made under another policy than this one")
     return found
+
+
+def silent(baseline: Baseline, verdict: Verdict) -> tuple[Held, ...]:
+    """The entries of compilers that the run does not show at work: that they are gone proves nothing.
+
+    A compiler that works inside another one is at work where that one is.
+    """
+    seen = {compiler.name for process in verdict.processes for compiler in process.compilers}
+    seen |= {finding.event.compiler for finding in verdict.findings}
+    seen |= {name for name, reader in READERS.items() if reader.inside & seen}
+    return tuple(entry for entry in baseline.entries if entry.compiler not in seen)
 
 
 def refusal(verdict: Verdict) -> str | None:

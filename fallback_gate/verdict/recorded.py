@@ -90,24 +90,19 @@ def _report(page: Page, path: str) -> Recorded:
         _finding(page, ("events", index), value)
         for index, value in enumerate(checks.items(page, ("events",), top.get("events", [])))
     ]
-    processes = [
-        _mapping(page, ("processes", index), value)
-        for index, value in enumerate(checks.items(page, ("processes",), top.get("processes", [])))
-    ]
+    processes = _mappings(top.get("processes"))
     compilers: dict[tuple[str, str | None], None] = {}
-    for process in processes:
-        for compiler in process.get("compilers") or ():
-            if isinstance(compiler, dict) and isinstance(compiler.get("name"), str):
-                compilers[compiler["name"], compiler.get("version")] = None
+    for compiler in (one for process in processes for one in _mappings(process.get("compilers"))):
+        compilers[str(compiler.get("name")), _text(compiler.get("version"))] = None
     said = top.get("verdict")
-    if said is not None and said not in _OUTCOMES:
+    if said is not None and str(said) not in _OUTCOMES:
         page.complain(("verdict",), f"{shown(said)} is no verdict", f"known: {', '.join(_OUTCOMES)}")
     return Recorded(
         path=path,
         outcome=_OUTCOMES.get(str(said)),
-        policy=PolicySummary(str(policy.get("name")), policy.get("path"), policy.get("sha256")),
+        policy=PolicySummary(str(policy.get("name")), _text(policy.get("path")), _text(policy.get("sha256"))),
         findings=tuple(event for event in events if event is not None),
-        reasons=tuple(str(reason) for reason in top.get("reasons") or ()),
+        reasons=_texts(top.get("reasons")),
         compilers=tuple(compilers),
         ranks=tuple(sorted({p["rank"] for p in processes if isinstance(p.get("rank"), int)})),
         problem=_problem(top, processes),
@@ -121,15 +116,31 @@ def _problem(top: dict[str, Any], processes: list[dict[str, Any]]) -> str | None
     if isinstance(top.get("proven"), bool):
         return None if top["proven"] else "its logs could not have shown every fallback"
     states = {
-        proof.get("state")
+        _text(proof.get("state"))
         for process in processes
-        for compiler in process.get("compilers") or ()
-        for kind, proof in (compiler.get("proof") or {}).items()
-        if kind in (compiler.get("required") or ())
+        for compiler in _mappings(process.get("compilers"))
+        for kind, proof in _map(compiler.get("proof")).items()
+        if isinstance(proof, dict) and kind in _texts(compiler.get("required"))
     }
-    if top["verdict"] in ("pass", "waived") or states == {State.PROVEN.value}:
+    if _text(top["verdict"]) in ("pass", "waived") or states == {State.PROVEN.value}:
         return None
     return "its logs could not have shown every fallback"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(inner for inner in value if isinstance(inner, str)) if isinstance(value, list) else ()
+
+
+def _map(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: object) -> list[dict[str, Any]]:
+    return [inner for inner in value if isinstance(inner, dict)] if isinstance(value, list) else []
 
 
 def _mapping(page: Page, key: Key, value: object) -> dict[str, Any]:
@@ -144,11 +155,11 @@ def _finding(page: Page, key: Key, value: object) -> Finding | None:
     before = len(page.problems)
 
     def choice(name: str, known: dict[str, Any]) -> Any:
-        word = said.get(name)
+        word = str(said.get(name))
         if word not in known:
-            near = nearest(str(word), known)
+            near = nearest(word, known)
             page.complain((*key, name), f"{shown(word)} is not known", f"the nearest is {near}")
-        return known.get(str(word))
+        return known.get(word)
 
     kind, scope = choice("kind", checks.KINDS), choice("scope", _SCOPES)
     found_as, decision = choice("class", _CLASSES), choice("decision", _DECISIONS)
@@ -158,33 +169,33 @@ def _finding(page: Page, key: Key, value: object) -> Finding | None:
         checks.whole(page, (*key, name), said.get(name))
     if len(page.problems) > before:
         return None
-    return Finding(_event(said, kind, scope), found_as, decision, None, said.get("why"))
+    return Finding(_event(said, kind, scope), found_as, decision, None, _text(said.get("why")))
 
 
 def _event(said: dict[str, Any], kind: Kind, scope: Scope) -> Event:
-    place = said.get("location")
-    ranks = tuple(rank for rank in said.get("ranks") or () if isinstance(rank, int))
+    place, line, ranks = said.get("location"), said.get("line"), said.get("ranks")
+    ranks = tuple(rank for rank in ranks if isinstance(rank, int)) if isinstance(ranks, list) else ()
     return Event(
         id=str(said.get("id")),
         compiler=said["compiler"],
         kind=kind,
         scope=scope,
         op=said["op"],
-        names=tuple(map(str, said.get("names") or ())),
-        stack=tuple(map(str, said.get("stack") or ())),
+        names=_texts(said.get("names")),
+        stack=_texts(said.get("stack")),
         files=(),
-        reason=said.get("reason"),
+        reason=_text(said.get("reason")),
         log=said["log"],
-        line=said.get("line"),
+        line=line if isinstance(line, int) else None,
         lines=(),
         count=said["count"],
         sites=said["sites"],
         count_is_lower_bound=bool(said.get("count_is_lower_bound")),
         ranks=ranks,
-        location=Location(place.get("file"), place.get("line"), place.get("function"))
+        location=Location(_text(place.get("file")), None, _text(place.get("function")))
         if isinstance(place, dict)
         else None,
-        layer=said.get("layer"),
+        layer=_text(said.get("layer")),
         text="",
         fingerprint=said["fingerprint"],
         help=str(said.get("help") or ""),

@@ -189,3 +189,25 @@ def test_a_log_is_never_overwritten(team: Team) -> None:
     result = run("baseline", "create", team.log, "-b", team.log, "-p", team.policy, "--force")
     assert "overwrite an input" in str(result.exception)
     assert team.log.read_bytes() == before
+
+
+def test_a_run_without_that_compiler_takes_nothing_out(team: Team, tmp_path: Path) -> None:
+    """An entry is gone where its compiler ran and did not report it, not where it did not run."""
+    clean = TORCH / "clean.2.14.1.log"
+    result = run("baseline", "update", clean, "-b", team.file, "-p", "builtin:strict")
+    assert code(result) == 0
+    assert "kept 2 entries of generic" in result.output
+    assert len(json.loads(team.file.read_text(encoding="utf-8"))["entries"]) == 2
+
+
+def test_other_reports_show_what_the_baseline_excuses(team: Team) -> None:
+    for form, word in (("junit", "it was there when the baseline was made"), ("text", "baseline")):
+        said = run("check", team.log, "-b", team.file, "-p", team.policy, "--today", "2026-12-01", "-f", form)
+        assert word in said.output
+
+
+def test_a_blocked_report_says_that_it_is_not_in_the_baseline(team: Team) -> None:
+    team.builds("aten::histc")
+    said = run("check", team.log, "-b", team.file, "-p", team.policy, "--today", "2026-12-01").output
+    assert "BLOCKED (exit 1): aten::histc fell back and the baseline does not hold it" in said
+    assert "new: it is not in the baseline" in " ".join(said.split())

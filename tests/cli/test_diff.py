@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
+from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.verdict import compare, recorded
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "sample_logs" / "torch"
@@ -105,6 +110,47 @@ def test_a_broken_report_says_where(tmp_path: Path, old: str, new: str, words: l
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     problem = str(run("diff", path, FIXED).exception)
     assert all(word in problem for word in words), problem
+
+
+VALUES: st.SearchStrategy[object] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.floats()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+WHERE = st.lists(st.integers(0, 40), min_size=1, max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(where=WHERE, value=VALUES)
+def test_any_report_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, where: list[int], value: object
+) -> None:
+    """A real report with anything at any place of it."""
+    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+    whole = inner = json.loads(real_report())
+    for step in where[:-1]:
+        keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
+        if not keys or not isinstance(inner[keys[step % len(keys)]], (dict, list)):
+            break
+        inner = inner[keys[step % len(keys)]]
+    keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
+    if keys:
+        inner[keys[where[-1] % len(keys)]] = value
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    try:
+        found = recorded.read(str(path))
+    except (PolicyError, InputError):
+        return
+    side = compare.of_reports("x", [found])
+    compare.compare(side, side)
+
+
+@cache
+def real_report() -> str:
+    """The JSON report of a real log."""
+    return run("check", CUSTOM, "-p", "builtin:moe-serving", "-f", "json").output
 
 
 def test_a_missing_side_is_a_usage_error(tmp_path: Path) -> None:

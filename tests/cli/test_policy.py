@@ -54,6 +54,27 @@ def test_a_first_policy_loads_and_lints_clean(first: Path) -> None:
     assert (rules.name, rules.unlisted, rules.expect_compilers) == ("first", "block", ("torch.compile",))
 
 
+def test_a_function_that_many_files_have_is_named_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    log = tmp_path / "c.log"
+    log.write_text(
+        "V1130 00:44:17.641000 6447 torch/_dynamo/symbolic_convert.py:5127] [0/0] [__graph_breaks] "
+        "Graph break in user code at /app/model/decoder.py:97\n"
+        "V1130 00:44:17.641000 6447 torch/_dynamo/symbolic_convert.py:5127] [0/0] [__graph_breaks] "
+        "Graph Break Reason: Unsupported Tensor.item()\n"
+        "V1130 00:44:17.641000 6447 torch/_dynamo/symbolic_convert.py:5127] [0/0] [__graph_breaks] "
+        "User code traceback:\n"
+        "V1130 00:44:17.641000 6447 torch/_dynamo/symbolic_convert.py:5127] [0/0] [__graph_breaks] "
+        '  File "/app/model/decoder.py", line 97, in forward\n'
+        "V1130 00:44:17.641000 6447 torch/_dynamo/symbolic_convert.py:5127] [0/0] [__graph_breaks] "
+        "    return x.item()\n",
+        encoding="utf-8",
+    )
+    said("policy", "init", log, "-o", file)
+    (hot,) = load(str(file), date(2026, 12, 1)).hot
+    assert (hot.function, hot.file) == (("forward",), ("*/decoder.py",))
+
+
 def test_a_first_policy_allows_nothing(first: Path) -> None:
     verdict = check([CUSTOM], first, today=date(2026, 12, 1))
     assert verdict.outcome is Outcome.BLOCKED
