@@ -121,12 +121,11 @@ def draft(verdict: Verdict, name: str, plain: Callable[[str], str]) -> str:
 
 
 def _hot(entries: Sequence[Proposal], plain: Callable[[str], str]) -> Iterator[str]:
-    yield "# What may never fall back. These did; they block until they are repaired."
     if not entries:
-        yield "# hot:"
-        yield '#   - op: "my::operator"'
-        yield "#     why: runs in every layer"
+        yield "# What may never fall back."
+        yield '# hot: [{op: "my::operator", why: runs in every layer}]'
         return
+    yield "# What may never fall back. These did; they block until they are repaired."
     yield "hot:"
     for one in entries[:MOST]:
         yield f"  - {one.key}: {_quoted(one.name)}"
@@ -140,6 +139,9 @@ def _hot(entries: Sequence[Proposal], plain: Callable[[str], str]) -> Iterator[s
 def _cold(entries: Sequence[Proposal], today: date, plain: Callable[[str], str]) -> Iterator[str]:
     yield ""
     yield "# What may fall back. Take the # off where that is right, and say why, whose, until when."
+    if not entries:
+        yield '# cold: [{op: "aten::sort", reason: why it may, owner: whose it is, expires: 2027-03-31}]'
+        return
     yield "# cold:"
     for one in entries[:MOST]:
         yield f"#   - {one.key}: {_quoted(one.name)}   # {plain(one.spot)}"
@@ -149,8 +151,6 @@ def _cold(entries: Sequence[Proposal], today: date, plain: Callable[[str], str])
         yield f"#     expires: {(today + PERIOD).isoformat()}"
     if len(entries) > MOST:
         yield f"#   and {len(entries) - MOST} more"
-    if not entries:
-        yield '#   - {op: "aten::sort", kinds: [op_fallback], reason: ..., owner: ..., expires: ...}'
 
 
 def _expect(verdict: Verdict, plain: Callable[[str], str]) -> Iterator[str]:
