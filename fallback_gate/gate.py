@@ -87,9 +87,8 @@ def check(
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `baseline`: fallbacks that may
-    stay, while none may be added. `today` (UTC) decides what has
-    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2.
+    stay, while none may be added. `today` (UTC) decides what has expired. `progress` is called with each
+    source and the bytes read of it so far. An input that can't be read is in `Verdict.errors`, exit code 2.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.

@@ -29,7 +29,7 @@ _FILE = click.option("-b", "--baseline", "file", metavar="FILE", required=True, 
 
 @click.group(name="baseline")
 def baseline_command() -> None:
-    """Let existing fallbacks stay, and none be added: write and tighten the list of them."""
+    """Let what fell back stay, and none be added."""
 
 
 @baseline_command.command(name="create")

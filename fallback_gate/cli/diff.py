@@ -38,7 +38,9 @@ def diff_command(
     color: str,
     verbose: bool,
 ) -> int:
-    """Compare two runs, operator by operator: what is new, gone, moved, at more or fewer sites.
+    """Compare two runs, operator by operator.
+
+    Each fallback is new, gone, moved, at more sites, at fewer, or the same.
 
     OLD and NEW are each a log, a JSON report of `check`, or several of them: a folder, a zip archive, a glob
     in quotes.

@@ -76,14 +76,15 @@ def _strictly(logs: Sequence[str], rules: Sequence[str], today: date | None) -> 
 @click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")
 @click.option("--within", metavar="DAYS", type=click.IntRange(0, 3650), default=14, show_default=True,
               help="Name entries that expire within so many days.")  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit code 1 also where an entry is only about to expire.")
 @_TODAY
 @form("text", "json")
 def lint_command(
-    files: tuple[str, ...], logs: tuple[str, ...], within: int, today: date | None, form: str
+    files: tuple[str, ...], logs: tuple[str, ...], within: int, strict: bool, today: date | None, form: str
 ) -> int:
     """Find what is wrong with policies: contradictions, entries that are too wide, unused or about to expire.
 
-    Exit codes: 0 nothing, 1 something to change, 2 a policy that is not valid.
+    Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
     """
     from fallback_gate.compilers import READERS
     from fallback_gate.policy.advice import advise
@@ -100,11 +101,12 @@ def lint_command(
         known = {*READERS, *(rule.compiler for rule in policy.rules)}
         found += advise(policy, day, timedelta(days=within), known, findings)
     if form == "json":
-        to_stdout(json.dumps([{"code": a.code, "source": a.source, "text": a.text} for a in found], indent=2))
+        data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
+        to_stdout(json.dumps(data, indent=2).replace("##", "#\\u0023"))
     else:
         for one in found:
             click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))
-    return 1 if found else 0
+    return 1 if any(strict or not one.is_warning for one in found) else 0
 
 
 @policy_command.command(name="test")

@@ -16,7 +16,7 @@ from fallback_gate.reports import safe, waiver_file
 
 @click.group(name="waiver")
 def waiver_command() -> None:
-    """Let one blocked release through, for a named person's reason and until a day."""
+    """Write a waiver for one blocked release."""
 
 
 @waiver_command.command(name="new")

@@ -28,6 +28,11 @@ class Advice:
     source: str
     text: str
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether nothing is wrong yet: a date that comes nearer must not turn a build red by itself."""
+        return self.code == "expires-soon"
+
 
 def advise(
     policy: Policy,
