@@ -30,7 +30,7 @@ def trial(case: Case, policy: str, today: date) -> Trial:
             return Trial(case, _wrong(case, check(case.logs, policy, today=day)))
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "compile.log"
-            log.write_text(case.text, encoding="utf-8")
+            log.write_text(case.text, encoding="utf-8", newline="\n")
             return Trial(case, _wrong(case, check([log], policy, today=day)))
     except InputError as error:
         return Trial(case, (str(error),))

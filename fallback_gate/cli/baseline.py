@@ -68,7 +68,7 @@ def create_command(
 @_FILE
 @judging
 @click.option("--add", is_flag=True, help="Take in what is new; without this, the list only gets shorter.")
-@click.option("--check", is_flag=True, help="Write nothing; exit code 1 where the file would change.")
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 where an entry would change.")
 def update_command(
     logs: tuple[str, ...],
     file: str,
@@ -96,10 +96,10 @@ def update_command(
         names = ", ".join(sorted({entry.compiler for entry in kept}))
         click.echo(safe.inline(f"kept {_many(len(kept))} of {names}, which this run does not show at work"))
     with open(file, encoding="utf-8") as there:
-        changed = there.read() != baseline_file.render(after)
+        is_same = there.read() == baseline_file.render(after)
     gone, added = _only(before.entries, after.entries), _only(after.entries, before.entries)
     said = f"{_many(len(after.entries))}, {gone} gone or fewer" + (f", {added} new or more" if add else "")
-    if not changed:
+    if is_same or (check and before.entries == after.entries):
         click.echo(safe.inline(f"{file} is up to date: {_many(len(after.entries))}"))
         return 0
     if check:

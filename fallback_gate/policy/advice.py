@@ -49,7 +49,7 @@ def advise(
     ours = (policy.summary.path or "").startswith(PREFIX)
     found = [
         *_hot(policy, set(compilers)),
-        *_cold(policy, today, soon),
+        *_cold(policy, set(compilers), today, soon),
         *_unhot(policy, today, soon),
         *_whole(policy, set(compilers)),
         *(_unused(policy, today, findings) if findings is not None else ()),
@@ -66,9 +66,7 @@ def _place(source: str) -> tuple[str, int]:
 def _hot(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
     seen: dict[tuple[tuple[str, tuple[str, ...]], ...], HotEntry] = {}
     for entry in policy.hot:
-        if unknown := _unknown_compilers(entry, compilers):
-            text = f"the hot entry can never match: no reader or rule knows a compiler like {unknown}"
-            yield Advice("never-matches", entry.rule.source, text)
+        yield from _never("hot", entry, compilers)
         asked = tuple(sorted(entry.asks().items()))
         if asked in seen:
             text = f"the same hot entry stands at {seen[asked].rule.source}; keep one"
@@ -76,7 +74,18 @@ def _hot(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
         seen.setdefault(asked, entry)
 
 
-def _cold(policy: Policy, today: date, soon: timedelta) -> Iterator[Advice]:
+def _never(section: str, entry: Entry, compilers: set[str]) -> Iterator[Advice]:
+    """What an entry asks for and no log can hold."""
+    if unknown := _unknown_compilers(entry, compilers):
+        text = f"the {section} entry can never match: no reader or rule knows a compiler like {unknown}"
+        yield Advice("never-matches", entry.rule.source, text)
+    folders = [glob for glob in entry.file if glob.endswith(("/", "\\"))]
+    if folders and len(folders) == len(entry.file):
+        text = f"the {section} entry can never match: {folders[0]} is a folder; write {folders[0]}*"
+        yield Advice("never-matches", entry.rule.source, text)
+
+
+def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> Iterator[Advice]:
     standing = [entry for entry in policy.cold if not entry.expired(today)]
     for at, entry in enumerate(standing):
         source = entry.rule.source
@@ -93,6 +102,7 @@ def _cold(policy: Policy, today: date, soon: timedelta) -> Iterator[Advice]:
             text = "max_count is 0: the cold entry allows nothing; take it out"
             yield Advice("allows-nothing", source, text)
     for entry in policy.cold:
+        yield from _never("cold", entry, compilers)
         yield from _ends("cold", entry, today, soon)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from fallback_gate.history import BASELINE_SCHEMA, Baseline, Held
-from fallback_gate.reports import layout, safe
+from fallback_gate.reports import layout, safe, words
 
 
 def render(baseline: Baseline) -> str:
@@ -46,7 +46,7 @@ def table(baseline: Baseline, width: int) -> str:
     """The entries for a person."""
     policy = f"{baseline.policy.name} ({(baseline.policy.sha256 or 'no file')[:12]})"
     lines = [
-        safe.inline(f"{baseline.path}: {len(baseline.entries):,} entries"),
+        safe.inline(f"{baseline.path}: {words.number(len(baseline.entries), 'entry', 'entries')}"),
         safe.inline(f"written by fallback-gate {baseline.tool_version} under the policy {policy}"),
     ]
     rows = [["op", "kind", "sites", "class", "where", "compiler", "fingerprint"]]

@@ -36,8 +36,8 @@ def load(path: str) -> Baseline:
         raise PolicyError([f"the baseline {shown(path)} is larger than {LARGEST >> 20} MiB"])
     name = path.replace("\\", "/")
     page = _quick(data, name)
-    found = _checked(page, path) if page else None
-    if page is None or page.problems:
+    found = _checked(page, path)
+    if page.problems and len(data) <= document.LARGEST:
         page = document.read(data, name)
         found = _checked(page, path)
     problems = tuple(page.told())
@@ -46,12 +46,16 @@ def load(path: str) -> Baseline:
     return found
 
 
-def _quick(data: bytes, name: str) -> Page | None:
-    """The page without lines, or None where the file is not plain JSON."""
+def _quick(data: bytes, name: str) -> Page:
+    """The page without the lines of its keys."""
+    page = Page(name)
     try:
-        return Page(name, json.loads(data, object_pairs_hook=_once))
-    except (ValueError, RecursionError):
-        return None
+        page.value = json.loads(data, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        page.complain_line(error.lineno, f"this is not valid JSON: {error.msg}; write the baseline again")
+    except (ValueError, RecursionError) as error:
+        page.complain_line(1, f"this is not valid JSON: {error}; write the baseline again")
+    return page
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

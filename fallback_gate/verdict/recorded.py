@@ -29,7 +29,7 @@ from fallback_gate.policy.checks import nearest
 from fallback_gate.policy.document import Key, Page, shown
 
 SCHEMA = "fallback-gate/1"
-LARGEST = 256 << 20  # bytes
+LARGEST = 64 << 20  # bytes
 _CLASSES = {one.value: one for one in Class}
 _DECISIONS = {one.value: one for one in Decision}
 _SCOPES = {one.value: one for one in Scope}

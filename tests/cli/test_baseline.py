@@ -211,3 +211,12 @@ def test_a_blocked_report_says_that_it_is_not_in_the_baseline(team: Team) -> Non
     said = run("check", team.log, "-b", team.file, "-p", team.policy, "--today", "2026-12-01").output
     assert "BLOCKED (exit 1): aten::histc fell back and the baseline does not hold it" in said
     assert "new: it is not in the baseline" in " ".join(said.split())
+
+
+def test_another_version_of_the_tool_alone_is_no_change_to_check(team: Team) -> None:
+    text = team.file.read_text(encoding="utf-8")
+    older = text.replace('"version": "', '"version": "0.0.')
+    team.file.write_text(older, encoding="utf-8")
+    assert code(team.baseline("update", "--check")) == 0
+    assert code(team.baseline("update")) == 0
+    assert team.file.read_text(encoding="utf-8") == text

@@ -258,3 +258,17 @@ def test_no_such_file_names_the_command() -> None:
 def test_entries_keep_their_order() -> None:
     assert list(GOOD.entries) == sorted(GOOD.entries)
     assert all(isinstance(entry, Held) for entry in GOOD.entries)
+
+
+def test_a_large_file_tells_its_faults_too(tmp_path: Path) -> None:
+    many = of(*(finding(f"my::op{number}") for number in range(2000)))
+    path = written(tmp_path, many)
+    assert path.stat().st_size > 256 * 1024
+    assert len(load(str(path)).entries) == 2000
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"my::op7"', '"my::op8000"'), encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"fingerprint is not that of this entry \(entries\[\d+\]"):
+        load(str(path))
+    path.write_text(text.replace('"my::op7"', '"my::op7'), encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"b.json:\d{2,}: this is not valid JSON"):
+        load(str(path))
