@@ -95,7 +95,8 @@ def judge(baseline: Baseline, findings: Sequence[Finding]) -> Ruling:
     entries = tuple(now.values()) if baseline.growing else baseline.entries
     known = {(entry.fingerprint, entry.held_as): entry.sites for entry in entries}
     judged = tuple(_judged(finding, baseline, known, now) for finding in findings)
-    gone = [entry for entry in entries if (entry.fingerprint, entry.held_as) not in now]
+    there = {finding.event.fingerprint for finding in findings}
+    gone = [entry for entry in entries if entry.fingerprint not in there]
     lower = (entry for key, entry in now.items() if entry.sites < known.get(key, 0))
     stayed = [f for f in judged if f.event_class is not Class.HOT and f.decision is Decision.ALLOWED]
     open_ = (
