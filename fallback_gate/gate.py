@@ -83,12 +83,13 @@ def check(
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
+    `baseline`: fallbacks that may stay, while none may be added.
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
-    smells of a fallback and that no rule knows leaves the verdict unproven. `baseline`: fallbacks that may
-    stay, while none may be added. `today` (UTC) decides what has expired. `progress` is called with each
-    source and the bytes read of it so far. An input that can't be read is in `Verdict.errors`, exit code 2.
+    smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
+    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
+    read is in `Verdict.errors`, with exit code 2.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -156,6 +157,8 @@ def check(
         logs=reports,
         processes=processes,
         findings=findings,
+        proven=proven,
+        baseline=ruling.summary if ruling else None,
         reasons=(*limits.exceeded, *limits.open, *missing),
         notes=(
             *(() if strict else (*_unrecognised(reports), *smells)),
@@ -165,8 +168,6 @@ def check(
         errors=tuple(errors),
         waiver=summary,
         tool_version=__version__,
-        baseline=ruling.summary if ruling else None,
-        proven=proven,
     )
 
 

@@ -263,6 +263,19 @@ class LogReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
+
+    path: str
+    tool_version: str
+    policy_sha256: str | None
+    entries: int
+    used: int
+    gone: int  # entries whose fallback the run does not show
+    fewer: int  # entries whose fallback has fewer sites now
+
+
+@dataclass(frozen=True, slots=True)
 class PolicySummary:
     """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
 
@@ -286,19 +299,6 @@ class WaiverSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineSummary:
-    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
-
-    path: str
-    tool_version: str
-    policy_sha256: str | None
-    entries: int
-    used: int
-    gone: int  # entries whose fallback the run does not show
-    fewer: int  # entries whose fallback has fewer sites now
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
@@ -315,13 +315,13 @@ class Verdict:
     logs: tuple[LogReport, ...]
     processes: tuple[ProcessVerdict, ...]
     findings: tuple[Finding, ...]
+    proven: bool = False
+    baseline: BaselineSummary | None = None
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
     tool_version: str = field(default="")
-    baseline: BaselineSummary | None = None
-    proven: bool = False
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""
