@@ -15,7 +15,7 @@ from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Ste
 from fallback_gate.model import Class, Event, Finding, Kind, State, Verdict
 from fallback_gate.policy.limits import worst
 from fallback_gate.verdict.baseline import place
-from fallback_gate.verdict.recorded import Recorded
+from fallback_gate.verdict.past_report import PastReport
 
 WORSE_EXIT, UNPROVEN_EXIT = 1, 3
 _DEVICE = re.compile(r"(?<!supported )\bon (?:the )?(\w+ExecutionProvider|[A-Z][A-Z0-9_]+)\b")
@@ -30,7 +30,7 @@ def of_verdict(name: str, verdict: Verdict) -> Side:
     return Side(name, _fallbacks(verdict.findings), _problem(verdict), tuple(compilers), tuple(ranks))
 
 
-def of_reports(name: str, reports: Sequence[Recorded]) -> Side:
+def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
     """A run of which one or more JSON reports tell."""
     problems = (f"{report.path}: {report.problem}" for report in reports if report.problem)
     return Side(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError, PolicyError
-from fallback_gate.verdict import compare, recorded
+from fallback_gate.verdict import compare, past_report
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "sample_logs" / "torch"
@@ -140,7 +140,7 @@ def test_any_report_is_read_or_refused(
         inner[keys[where[-1] % len(keys)]] = value
     path.write_text(json.dumps(whole), encoding="utf-8")
     try:
-        found = recorded.read(str(path))
+        found = past_report.read(str(path))
     except (PolicyError, InputError):
         return
     side = compare.of_reports("x", [found])
