@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from fallback_gate.events.names import spellings
 from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
@@ -19,6 +20,7 @@ from fallback_gate.verdict.past_report import PastReport
 
 WORSE_EXIT, UNPROVEN_EXIT = 1, 3
 _DEVICE = re.compile(r"(?<!supported )\bon (?:the )?(\w+ExecutionProvider|[A-Z][A-Z0-9_]+)\b")
+_WORST_FIRST = (Class.HOT, Class.UNLISTED, Class.COLD)
 _ORDER = {step: at for at, step in enumerate(Step)}
 
 
@@ -27,7 +29,7 @@ def of_verdict(name: str, verdict: Verdict) -> Side:
     processes = verdict.processes
     compilers = {(c.name, c.version): None for process in processes for c in process.compilers}
     ranks = sorted({process.rank for process in processes if process.rank is not None})
-    return Side(name, _fallbacks(verdict.findings), _problem(verdict), tuple(compilers), tuple(ranks))
+    return Side(name, _fallbacks([verdict.findings]), _problem(verdict), tuple(compilers), tuple(ranks))
 
 
 def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
@@ -35,7 +37,7 @@ def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
     problems = (f"{report.path}: {report.problem}" for report in reports if report.problem)
     return Side(
         name,
-        _fallbacks([finding for report in reports for finding in report.findings]),
+        _fallbacks([report.findings for report in reports]),
         next(problems, None),
         tuple(dict.fromkeys(compiler for report in reports for compiler in report.compilers)),
         tuple(sorted({rank for report in reports for rank in report.ranks})),
@@ -58,11 +60,29 @@ def _problem(verdict: Verdict) -> str | None:
     return next(told, None) or missing or next(iter([*verdict.reasons, *whys]), "its evidence is incomplete")
 
 
-def _fallbacks(findings: Iterable[Finding]) -> tuple[Fallback, ...]:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.event.fingerprint, []).append(finding)
-    return tuple(_fallback(group) for group in groups.values())
+def _fallbacks(parts: Iterable[Sequence[Finding]]) -> tuple[Fallback, ...]:
+    """The fallbacks of a run that is told in parts, of which each may be a rank: of sites the most count."""
+    found: dict[str, Fallback] = {}
+    for findings in parts:
+        groups: dict[str, list[Finding]] = {}
+        for finding in findings:
+            groups.setdefault(finding.event.fingerprint, []).append(finding)
+        for print_, group in groups.items():
+            one = _fallback(group)
+            found[print_] = _joined(found[print_], one) if print_ in found else one
+    return tuple(found.values())
+
+
+def _joined(one: Fallback, other: Fallback) -> Fallback:
+    classes = (one.event_class, other.event_class)
+    return replace(
+        one,
+        sites=max(one.sites, other.sites),
+        reports=one.reports + other.reports,
+        at_least=one.at_least or other.at_least,
+        device=one.device or other.device,
+        event_class=next((kind for kind in _WORST_FIRST if kind in classes), None),
+    )
 
 
 def _fallback(group: Sequence[Finding]) -> Fallback:
@@ -81,7 +101,7 @@ def _fallback(group: Sequence[Finding]) -> Fallback:
         reports=sum(event.count for event in events),
         at_least=any(event.count_is_lower_bound for event in events),
         device=_device(events),
-        event_class=next(one for one in (Class.HOT, Class.UNLISTED, Class.COLD) if one in classes),
+        event_class=next(one for one in _WORST_FIRST if one in classes),
         spot=f"{first.log}:{first.line}" if first.line else first.log,
     )
 
