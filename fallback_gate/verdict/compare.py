@@ -19,6 +19,7 @@ from fallback_gate.verdict.baseline import place
 from fallback_gate.verdict.past_report import PastReport
 
 WORSE_EXIT, UNPROVEN_EXIT = 1, 3
+MOST_HOMES = 100  # of one operator that are gone, among which the nearest is looked for
 _DEVICE = re.compile(r"(?<!supported )\bon (?:the )?(\w+ExecutionProvider|[A-Z][A-Z0-9_]+)\b")
 _WORST_FIRST = (Class.HOT, Class.UNLISTED, Class.COLD)
 _ORDER = {step: at for at, step in enumerate(Step)}
@@ -119,15 +120,19 @@ def compare(old: Side, new: Side) -> Comparison:
     before = {one.fingerprint: one for one in old.fallbacks}
     after = {one.fingerprint: one for one in new.fallbacks}
     changes = [_both(before[print_], one) for print_, one in after.items() if print_ in before]
-    gone = [one for print_, one in before.items() if print_ not in after]
+    gone: dict[str, list[Fallback]] = {}
+    for print_, one in before.items():
+        if print_ not in after:
+            gone.setdefault(_operator(one), []).append(one)
     for one in (one for print_, one in after.items() if print_ not in before):
-        home = _moved_from(one, gone)
-        if home is None:
+        homes = gone.get(_operator(one), [])[:MOST_HOMES] if one.op != "*" else []
+        if not homes:
             changes.append(Change(Step.NEW, None, one))
-        else:
-            gone.remove(home)
-            changes.append(Change(Step.MOVED, home, one, _what_moved(home, one)))
-    changes += [Change(Step.GONE, one, None) for one in gone]
+            continue
+        home = max(homes, key=lambda old: _alike(old, one))
+        gone[_operator(one)].remove(home)
+        changes.append(Change(Step.MOVED, home, one, _what_moved(home, one)))
+    changes += [Change(Step.GONE, one, None) for ones in gone.values() for one in ones]
     changes.sort(key=lambda c: (_ORDER[c.step], c.shown.op, c.shown.kind.value, c.shown.fingerprint))
     open_ = tuple(_open(old, new, changes))
     exit_code = UNPROVEN_EXIT if open_ else 0
@@ -143,12 +148,8 @@ def _both(old: Fallback, new: Fallback) -> Change:
     return Change(step, old, new)
 
 
-def _moved_from(new: Fallback, gone: Iterable[Fallback]) -> Fallback | None:
-    """The fallback that is gone and has the operator in common, the one that is most like this one."""
-    if new.op == "*":
-        return None
-    same = [one for one in gone if _operator(one) == _operator(new)]
-    return max(same, key=lambda one: (one.compiler == new.compiler, one.kind is new.kind), default=None)
+def _alike(one: Fallback, other: Fallback) -> tuple[bool, bool]:
+    return one.compiler == other.compiler, one.kind is other.kind
 
 
 def _operator(one: Fallback) -> str:
