@@ -47,7 +47,7 @@ unit: $(VENV)/.developed ## The core tests
 test-compilers: $(VENV)/.developed $(FAMILY:%=$(VENV)/compilers/%/.installed) ## Run real compilers and judge what they print; FAMILY=tvm runs one
 	FALLBACK_GATE_FAMILY="$(FAMILY)" $(BIN)/python -m pytest tests/live
 
-docs: $(VENV)/.developed ## Write docs/readers from the readers
+docs: $(VENV)/.developed ## Write what the pages take from the code
 	$(BIN)/python docs/generate.py
 
 pieces: $(VENV)/.developed ## Choose anew what the scan looks for

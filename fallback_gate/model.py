@@ -263,6 +263,19 @@ class LogReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
+
+    path: str
+    tool_version: str
+    policy_sha256: str | None
+    entries: int
+    used: int
+    gone: int  # entries whose fallback the run does not show
+    fewer: int  # entries whose fallback has fewer sites now
+
+
+@dataclass(frozen=True, slots=True)
 class PolicySummary:
     """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
 
@@ -289,7 +302,8 @@ class WaiverSummary:
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
-    `outcome` is None where no verdict was reached (exit code 2). `notes` are for the reader and decide
+    `outcome` is None where no verdict was reached (exit code 2). `proven` says whether the evidence would
+    have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide
     nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
     inputs that could not be read.
     """
@@ -301,6 +315,8 @@ class Verdict:
     logs: tuple[LogReport, ...]
     processes: tuple[ProcessVerdict, ...]
     findings: tuple[Finding, ...]
+    proven: bool = False
+    baseline: BaselineSummary | None = None
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

@@ -8,27 +8,10 @@ from datetime import date
 
 import click
 
+from fallback_gate.cli.options import Day
 from fallback_gate.cli.output import rendered, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
 from fallback_gate.reports import FORMATS
-
-
-class Day(click.ParamType[date]):
-    """A date as YYYY-MM-DD, and nothing else."""
-
-    name = "date"
-
-    def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Read the date."""
-        if isinstance(value, date):
-            return value
-        try:
-            day = date.fromisoformat(value)
-        except ValueError:
-            day = None
-        if day is None or day.isoformat() != value:
-            self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
-        return day
 
 
 class Output(click.ParamType[tuple[str, str]]):
@@ -66,6 +49,8 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
               help="Also write this report to a file; may be given several times.")  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
+@click.option("-b", "--baseline", metavar="FILE",
+              help="Fallbacks that may stay; none may be added.")  # fmt: skip
 @click.option("--waiver", metavar="FILE", help="A waiver for the release named by --release.")
 @click.option("--release", metavar="NAME", help="The release that is being judged.")
 @click.option(
@@ -84,6 +69,7 @@ def check_command(
     format: str,
     output: tuple[tuple[str, str], ...],
     exit_zero: bool,
+    baseline: str | None,
     waiver: str | None,
     release: str | None,
     today: date | None,
@@ -113,6 +99,7 @@ def check_command(
             policy,
             today=today,
             waiver_file=waiver,
+            baseline=baseline,
             release=release,
             hash_logs=hash,
             strict=strict,
@@ -120,7 +107,12 @@ def check_command(
             exit_zero=exit_zero,
             progress=moved,
         )
-    read = [log.path.partition("!/")[0] for log in verdict.logs] + [policy or "", waiver or "", *rules]
+    read = [log.path.partition("!/")[0] for log in verdict.logs] + [
+        policy or "",
+        waiver or "",
+        baseline or "",
+    ]
+    read += rules
     to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"], keep=read)
     in_color = wants_color(color, os.environ, sys.stdout.isatty())
     to_stdout(rendered(verdict, format, color=in_color, verbose=verbose, quiet=quiet))

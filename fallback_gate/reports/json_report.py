@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 from fallback_gate.model import (
+    BaselineSummary,
     CompilerProof,
     Finding,
     LogReport,
@@ -55,6 +56,8 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "processes": [_process(process) for process in verdict.processes],
         "events": [_event(finding) for finding in verdict.findings],
         "notes": list(verdict.notes),
+        "proven": verdict.proven,
+        "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
@@ -126,6 +129,18 @@ def _event(finding: Finding) -> dict[str, Any]:
         "layer": event.layer,
         "why": finding.why,
         "excerpt": safe.shorten(safe.redact(event.text), EXCERPT_CHARACTERS),
+    }
+
+
+def _baseline(baseline: BaselineSummary) -> dict[str, Any]:
+    return {
+        "path": baseline.path,
+        "tool_version": baseline.tool_version,
+        "policy_sha256": baseline.policy_sha256,
+        "entries": baseline.entries,
+        "used": baseline.used,
+        "gone": baseline.gone,
+        "fewer": baseline.fewer,
     }
 
 
