@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers docs bench clean
+.PHONY: help demo test lint types unit test-compilers test-action docs site lock bench clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.developed: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(VENV)/.documented: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 $(VENV)/.compilers: $(VENV)/.developed
@@ -45,8 +49,20 @@ unit: $(VENV)/.developed ## The core tests
 test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they print
 	$(BIN)/python -m pytest tests/live
 
+test-action: $(VENV)/.developed ## Run the Action and the hooks whole, each with an environment of its own
+	$(BIN)/python -m pytest tests/action/live
+
 docs: $(VENV)/.developed ## Write docs/readers from the readers
 	$(BIN)/python docs/generate.py
+
+site: $(VENV)/.documented ## Build the documentation as a site, in build/site
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+lock: $(VENV)/.developed ## Write the Action's locked dependencies anew
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	echo 'hatchling>=1.24' | $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+		--upgrade --no-emit-index-url --custom-compile-command 'make lock' \
+		--output-file requirements/action.txt pyproject.toml -
 
 bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
