@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
 from fallback_gate.events.fold import Fold
+from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
     Decision,
@@ -37,6 +38,7 @@ from fallback_gate.policy.entry import Policy
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, expand
 from fallback_gate.verdict import decide
+from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
@@ -51,6 +53,7 @@ class _Run:
     logs: dict[str, LogEvidence] = field(default_factory=dict)
     counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
     hashes: dict[str, str] = field(default_factory=dict)
+    line_counts: dict[str, int | None] = field(default_factory=dict)
 
     def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
         """Line numbers of positions in a log."""
@@ -74,6 +77,8 @@ def check(
     exit_zero: bool = False,
     strict: bool = False,
     rules: Sequence[str | os.PathLike[str]] = (),
+    excerpts: bool = False,
+    run_at: datetime | None = None,
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
@@ -84,8 +89,9 @@ def check(
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
-    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2.
+    expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that reports
+    show. `progress` is called with each source and the bytes read of it so far. An input that can't be read
+    is in `Verdict.errors`, with exit code 2.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
@@ -109,11 +115,13 @@ def check(
 
     sources, errors = expand(arguments, cwd)
     own: list[Rule | Marker] = []
+    rules_files = []
     for file in rules:
-        declared = policies.load(os.fspath(file), today).rules
-        if not declared:
+        declared = policies.load(os.fspath(file), today)
+        if not declared.rules:
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
-        own += declared
+        own += declared.rules
+        rules_files.append(RulesFile(os.fspath(file), declared.summary.sha256))
     book = Book(READERS, (*rule.rules, *own))
     run = _Run()
     for source in sources:
@@ -143,7 +151,7 @@ def check(
         outcome=None if errors else outcome,
         exit_code=exit_code,
         today=today,
-        policy=rule.summary,
+        policy=replace(rule.summary, entries=policies.uses(rule, findings, today)),
         logs=reports,
         processes=processes,
         findings=findings,
@@ -155,6 +163,9 @@ def check(
         errors=tuple(errors),
         waiver=summary,
         tool_version=__version__,
+        rules_files=tuple(rules_files),
+        run_at=run_at,
+        excerpts=around.excerpts(findings, processes, run.sources) if excerpts else {},
     )
 
 
@@ -181,6 +192,7 @@ def _read(
         else:
             if digest:
                 run.hashes[source.path] = digest
+                run.line_counts[source.path] = source.count_lines()
 
 
 class _Watched:
@@ -248,6 +260,7 @@ def _log_report(
     return LogReport(
         path=log,
         bytes=source.size if source.size is not None else said.extent.bytes,
+        lines=run.line_counts.get(log),
         sha256=run.hashes.get(log),
         recognised=recognised,
         outcome=outcome,

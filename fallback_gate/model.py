@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
+
+from fallback_gate.inputs import EntryUse, Excerpt, Repository, RulesFile
 
 
 class Kind(str, Enum):
@@ -270,6 +272,7 @@ class PolicySummary:
     path: str | None
     sha256: str | None
     hot: tuple[RuleSource, ...] = ()  # each hot entry, for the reports that show what was checked
+    entries: tuple[EntryUse, ...] = ()  # all entries, and whether they were used
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +294,8 @@ class Verdict:
 
     `outcome` is None where no verdict was reached (exit code 2). `notes` are for the reader and decide
     nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
-    inputs that could not be read.
+    inputs that could not be read. `rules_files`, `repository`, `run_at` (UTC) and `excerpts` (by log and
+    line) are for the reports that show them, and are there where the caller asked for them.
     """
 
     outcome: Outcome | None
@@ -306,6 +310,10 @@ class Verdict:
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
     tool_version: str = field(default="")
+    rules_files: tuple[RulesFile, ...] = ()
+    repository: Repository | None = None
+    run_at: datetime | None = None
+    excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

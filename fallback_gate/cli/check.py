@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import click
 
-from fallback_gate.cli.output import rendered, to_files, to_stdout, wants_color
+from fallback_gate.cli.output import for_terminal, rendered, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
-from fallback_gate.reports import FORMATS
+from fallback_gate.reports import FORMATS, WITH_EXCERPTS, WITH_PLACES
 
 
 class Day(click.ParamType[date]):
@@ -73,9 +75,11 @@ class Output(click.ParamType[tuple[str, str]]):
 )
 @click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
-@click.option("--hash", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
+@click.option("--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again).")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
+@click.option("--sarif-suppressed", is_flag=True,
+              help="SARIF holds what is allowed or waived too, as suppressed.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")
 @click.option("-v", "--verbose", count=True, help="All events and all proofs.")
 def check_command(
@@ -91,6 +95,7 @@ def check_command(
     rules: tuple[str, ...],
     hash: bool,
     color: str,
+    sarif_suppressed: bool,
     quiet: bool,
     verbose: int,
 ) -> int:
@@ -107,6 +112,7 @@ def check_command(
     """
     from fallback_gate.gate import check
 
+    formats = {format, *(name for name, _ in output)}
     with progress() as moved:
         verdict = check(
             logs,
@@ -117,14 +123,24 @@ def check_command(
             hash_logs=hash,
             strict=strict,
             rules=rules,
+            excerpts=not formats.isdisjoint(WITH_EXCERPTS),
+            run_at=None if today else run_at(os.environ),
             exit_zero=exit_zero,
             progress=moved,
         )
+    if not formats.isdisjoint(WITH_PLACES):
+        from fallback_gate.cli.repository import repository
+
+        verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
+    dressed = {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name, _ in output}
     read = [log.path.partition("!/")[0] for log in verdict.logs] + [policy or "", waiver or "", *rules]
-    to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"], keep=read)
-    in_color = wants_color(color, os.environ, sys.stdout.isatty())
-    to_stdout(rendered(verdict, format, color=in_color, verbose=verbose, quiet=quiet))
+    to_files([(path, dressed[name]) for name, path in output if path != "-"], keep=read)
+    if format == "text":
+        in_color = wants_color(color, os.environ, sys.stdout.isatty())
+        to_stdout(for_terminal(verdict, color=in_color, verbose=verbose, quiet=quiet))
+    else:
+        to_stdout(rendered(verdict, format, sarif_suppressed=sarif_suppressed))
     for name, path in output:
         if path == "-":
-            to_stdout(FORMATS[name](verdict))
+            to_stdout(dressed[name])
     return verdict.exit_code

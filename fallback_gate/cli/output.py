@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
@@ -31,10 +32,26 @@ def wants_color(choice: str, environ: Mapping[str, str], terminal: bool) -> bool
     return terminal and environ.get("TERM") != "dumb"
 
 
-def rendered(verdict: Verdict, name: str, *, color: bool, verbose: int, quiet: bool) -> str:
-    """The report for standard output."""
-    if name != "text":
-        return FORMATS[name](verdict)
+def run_at(environ: Mapping[str, str]) -> datetime | None:
+    """The time that reports show: now, or SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    pinned = environ.get("SOURCE_DATE_EPOCH", "")
+    try:
+        return datetime.fromtimestamp(int(pinned), timezone.utc) if pinned else datetime.now(timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(timezone.utc)
+
+
+def rendered(verdict: Verdict, name: str, *, sarif_suppressed: bool = False) -> str:
+    """The report of a format."""
+    if name == "sarif" and sarif_suppressed:
+        from fallback_gate.reports import sarif
+
+        return sarif.render(verdict, suppressed=True)
+    return FORMATS[name](verdict)
+
+
+def for_terminal(verdict: Verdict, *, color: bool, verbose: int, quiet: bool) -> str:
+    """The text report, as wide as the terminal."""
     from fallback_gate.reports import text
 
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)

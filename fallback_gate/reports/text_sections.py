@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from fallback_gate.model import Class, Decision, Finding, ProcessVerdict, State, Verdict
+from fallback_gate.model import Decision, Finding, ProcessVerdict, State, Verdict
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.gaps import Gap
+from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.sheet import ELSEWHERE, LABEL_COLUMNS, MOST_ROWS, Sheet
 
 MOST_BLOCKS = 20
@@ -19,7 +20,7 @@ TABLE_COLUMNS = 80  # below this a table's cells are too narrow to read
 
 def blocked(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
     """A block for each operator; beyond the first twenty a count for each kind."""
-    groups = _by_operator(findings)
+    groups = by_operator(findings)
     shown = groups[: sheet.most(MOST_BLOCKS)]
     steps: dict[str, str] = {}
     for index, group in enumerate(shown):
@@ -98,7 +99,7 @@ def _who(gap: Gap) -> str:
 
 def warned(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
     """A sentence for each operator that the policy lets pass with a warning."""
-    groups = _by_operator(findings)
+    groups = by_operator(findings)
     shown = groups[: sheet.most(MOST_ROWS)]
     for group in shown:
         event = group[0].event
@@ -169,12 +170,3 @@ def proofs(sheet: Sheet, processes: Iterable[ProcessVerdict]) -> Iterator[str]:
                     f"{compiler.name} {kind.value}: {proof.state.value}{needed}: {proof.why}{line}{setting}"
                 )
                 yield from sheet.paragraph(words.sentence(text), indent=4)
-
-
-def _by_operator(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings of one operator, compiler and kind together; those on the hot path come first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.event_class is not Class.HOT):
-        event = finding.event
-        groups.setdefault((event.op, event.compiler, event.kind.value), []).append(finding)
-    return list(groups.values())

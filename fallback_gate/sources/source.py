@@ -72,6 +72,18 @@ class Source:
                 digest.update(memoryview(buffer)[:count])
         return digest.hexdigest()
 
+    def count_lines(self) -> int | None:
+        """How many lines its text has, the last with or without a line feed; None where it can't be read."""
+        count, last, buffer = 0, b"\n", bytearray(_READ)
+        try:
+            with self.open() as stream:
+                while got := stream.readinto(buffer):
+                    count += buffer.count(b"\n", 0, got)
+                    last = bytes(buffer[got - 1 : got])
+        except Unreadable:
+            return None
+        return count + (last != b"\n")
+
     def lines_at(self, positions: Iterable[int]) -> dict[int, int]:
         """The 1-based physical line of each byte offset in the text, counted by line feeds; for `rereadable`
         sources.
