@@ -26,6 +26,8 @@ from fallback_gate.reports import safe
 
 GATE: Final = (sys.executable, "-I", "-X", "utf8", "-m", "fallback_gate")
 SHELL: Final = ("--noprofile", "--norc", "-e", "-o", "pipefail", "-c")  # as the runner calls `shell: bash`
+ERRORS: Final = 9  # annotations: the runner shows 10 of a step
+SUMMARY_LINES: Final = 100
 SUMMARY_BYTES: Final = 900 << 10  # the runner drops a summary of more than 1 MiB as a whole
 _BLOCKED, _UNPROVEN = EXIT_CODES[Outcome.BLOCKED], EXIT_CODES[Outcome.UNPROVEN]
 _FORGIVEN: Final = {"unproven": (), "blocked": (_UNPROVEN,), "never": (_BLOCKED, _UNPROVEN)}
@@ -76,12 +78,12 @@ def judge(environ: Mapping[str, str]) -> int:
     code = done.returncode
     if not 0 <= code <= EXIT_BUG or report.get("exit_code", code or EXIT_BUG) != code:
         code = EXIT_BUG
-    trouble = "" if report.get("verdict") else _first_line([*report.get("errors", ()), said])
     print(_read(own.get("github")), end="", flush=True)
-    if trouble:
-        _complain(trouble)
+    wrong = [] if report else _errors(said)
+    for line in wrong[:ERRORS]:
+        _complain(line)
     if inputs.summary:
-        _summarise(environ, _read(own["markdown"]), trouble)
+        _summarise(environ, _read(own["markdown"]), wrong)
     _outputs(environ, outputs(report, code, folder, reports))
     return _final(code, inputs.fail_on, environ.get("RECORDED_EXIT_CODE", ""))
 
@@ -107,6 +109,8 @@ def outputs(
     """The Action's outputs; a report that was not written has no path."""
     events: Sequence[Mapping[str, Any]] = report.get("events", ())
     processes: Sequence[Mapping[str, Any]] = report.get("processes", ())
+    peopled = {process["log"] for process in processes}
+    judged = [*processes, *(log for log in report.get("logs", ()) if log["path"] not in peopled)]
     told = {
         "verdict": str(report.get("verdict") or ""),
         "exit-code": str(code),
@@ -114,7 +118,7 @@ def outputs(
     }
     for decision in ("blocked", "allowed", "warned"):
         told[decision] = str(sum(event["decision"] == decision for event in events))
-    told["unproven"] = str(sum(process["verdict"] == "unproven" for process in processes))
+    told["unproven"] = str(sum(one["verdict"] == "unproven" for one in judged))
     for name, path in reports.items():
         told[f"report-{name}"] = path.as_posix() if report else ""
     return told
@@ -150,13 +154,20 @@ def _read(path: Path | None) -> str:
     return path.read_text(encoding="utf-8") if path is not None and path.exists() else ""
 
 
-def _summarise(environ: Mapping[str, str], text: str, trouble: str) -> None:
-    """Append the Markdown report, or else the error, to the step summary."""
+def _errors(said: str) -> list[str]:
+    """What was wrong, of all that the gate said on standard error; no usage text, no traceback."""
+    lines = [line.strip() for line in said.splitlines()]
+    told = [line for line in lines if line.startswith(("fallback-gate", "Error: "))]
+    return [line.removeprefix("fallback-gate: ") for line in told] or ["the gate ended without a word"]
+
+
+def _summarise(environ: Mapping[str, str], text: str, wrong: Sequence[str]) -> None:
+    """Append the Markdown report to the step summary, or what was wrong where there is none."""
     if not environ.get("GITHUB_STEP_SUMMARY"):
         return
     if not text:
-        quoted = safe.shorten("\n".join(map(safe.inline, trouble.splitlines())), 2000).replace("`", "'")
-        text = f"### fallback-gate: no verdict\n\n```text\n{quoted}\n```\n"
+        lines = [safe.shorten(safe.inline(line), 1000).replace("`", "'") for line in wrong[:SUMMARY_LINES]]
+        text = "\n".join(["### fallback-gate: no verdict", "", "```text", *lines, "```", ""])
     if len(text.encode()) > SUMMARY_BYTES:
         text = "### fallback-gate\n\nThe summary is too long for this page; read the reports.\n"
     with open(environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8", newline="\n") as summary:
@@ -175,11 +186,6 @@ def _complain(text: str) -> None:
     print(f"::error title=fallback-gate::{escaped}", flush=True)
 
 
-def _first_line(texts: Sequence[str]) -> str:
-    lines = (line.strip() for text in texts for line in text.splitlines())
-    return next((line for line in lines if line), "no verdict was reached")
-
-
 def _new_folder(environ: Mapping[str, str], prefix: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"fallback-gate-{prefix}", dir=environ.get("RUNNER_TEMP")))
 
@@ -193,10 +199,11 @@ def main() -> None:
     try:
         code = STEPS[sys.argv[1]](environ)
     except InputError as wrong:
-        for line in str(wrong).splitlines():
+        lines = str(wrong).splitlines()
+        for line in lines[:ERRORS]:
             _complain(line)
         if environ.get("INPUT_SUMMARY", "").strip().lower() != "false":
-            _summarise(environ, "", str(wrong))
+            _summarise(environ, "", lines)
         _outputs(environ, outputs({}, EXIT_USAGE, Path("."), {}) | {"report-dir": ""})
         code = EXIT_USAGE
     sys.exit(code)
