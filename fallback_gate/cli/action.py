@@ -43,17 +43,10 @@ def record(environ: Mapping[str, str]) -> int:
     if shell is None:
         raise InputError("command: there is no bash on this runner to run it")
     folder = _new_folder(environ, "recording-")
-    call = [
-        *GATE,
-        "record",
-        "--log",
-        str(folder / "compile.log"),
-        "--",
-        shell,
-        *SHELL,
-        environ["INPUT_COMMAND"],
-    ]
-    done = subprocess.run(call, cwd=place)
+    call = [*GATE, "record", "--log", str(folder / "compile.log"), "--"]
+    print("::group::Run and record the command", flush=True)
+    done = subprocess.run([*call, shell, *SHELL, environ["INPUT_COMMAND"]], cwd=place)
+    print("::endgroup::", flush=True)
     _outputs(environ, {"folder": folder.as_posix(), "exit-code": str(done.returncode)})
     return 0
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from fallback_gate.cli.action_inputs import FILES
 from tests.action.runner import ACTION, ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -78,6 +79,12 @@ def test_the_action_has_few_inputs_and_hands_each_to_its_script() -> None:
     handed = {value for step in ACTION["runs"]["steps"] for value in step.get("env", {}).values()}
     assert {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]} <= handed
     assert ACTION["inputs"]["fail-on"]["default"] == "unproven"
+
+
+def test_every_format_is_named_and_has_an_output() -> None:
+    named = re.findall(r"\w+", ACTION["inputs"]["formats"]["description"].split("any of ")[1].split(".")[0])
+    assert set(named) == set(FILES)
+    assert {f"report-{name}" for name in FILES} <= ACTION["outputs"].keys()
 
 
 def test_the_lock_holds_what_the_package_needs_with_hashes() -> None:
