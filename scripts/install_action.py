@@ -13,9 +13,11 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 LOCK = CHECKOUT / "requirements" / "action.txt"
-# A job's own settings of pip that would put packages elsewhere, or other versions in: containers set some.
+# A job's own settings that would put packages elsewhere, other versions in, or its modules before ours:
+# containers for training set some of them.
 FOREIGN = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PIP_CONSTRAINT",
-           "PIP_BUILD_CONSTRAINT", "PIP_REQUIREMENT", "PIP_NO_BINARY", "PIP_NO_DEPS")  # fmt: skip
+           "PIP_BUILD_CONSTRAINT", "PIP_REQUIREMENT", "PIP_NO_BINARY", "PIP_NO_DEPS", "PYTHONPATH",
+           "PYTHONHOME")  # fmt: skip
 
 
 def main() -> int:

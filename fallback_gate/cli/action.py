@@ -45,7 +45,8 @@ def record(environ: Mapping[str, str]) -> int:
     folder = _new_folder(environ, "recording-")
     call = [*GATE, "record", "--log", str(folder / "compile.log"), "--"]
     print("::group::Run and record the command", flush=True)
-    done = subprocess.run([*call, shell, *SHELL, environ["INPUT_COMMAND"]], cwd=place)
+    own = {name: value for name, value in environ.items() if not name.startswith(("INPUT_", "GATE_PYTHON"))}
+    done = subprocess.run([*call, shell, *SHELL, environ["INPUT_COMMAND"]], cwd=place, env=own)
     print("::endgroup::", flush=True)
     _outputs(environ, {"folder": folder.as_posix(), "exit-code": str(done.returncode)})
     return 0
