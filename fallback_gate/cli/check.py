@@ -75,7 +75,9 @@ class Output(click.ParamType[tuple[str, str]]):
 )
 @click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
-@click.option("--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again).")
+@click.option(
+    "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("--sarif-suppressed", is_flag=True,
