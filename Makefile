@@ -50,6 +50,7 @@ test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they pri
 	$(BIN)/python -m pytest tests/live
 
 test-action: $(VENV)/.developed ## Run the Action and the hooks whole, each with an environment of its own
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python -m pytest tests/action/live
 
 docs: $(VENV)/.developed ## Write docs/readers from the readers
