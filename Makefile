@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers test-action docs site lock bench clean
+.PHONY: help demo test lint types unit test-compilers docs bench site translation test-action lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,15 +49,22 @@ unit: $(VENV)/.developed ## The core tests
 test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they print
 	$(BIN)/python -m pytest tests/live
 
-test-action: $(VENV)/.developed ## Run the Action and the hooks whole, each with an environment of its own
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/python -m pytest tests/action/live
-
 docs: $(VENV)/.developed ## Write docs/readers from the readers
 	$(BIN)/python docs/generate.py
 
+bench: $(VENV)/.developed ## Measure speed and memory beside peers
+	$(BIN)/python benchmarks/run.py
+
 site: $(VENV)/.documented ## Build the documentation as a site, in build/site
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+docs: translation
+translation: $(VENV)/.developed ## Bring the code blocks of README.md into README.zh-CN.md
+	$(BIN)/python docs/translation.py
+
+test-action: $(VENV)/.developed ## Run the Action and the hooks whole, each with an environment of its own
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python -m pytest tests/action/live
 
 lock: $(VENV)/.developed ## Write the Action's locked dependencies anew
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -65,8 +72,5 @@ lock: $(VENV)/.developed ## Write the Action's locked dependencies anew
 		--upgrade --no-emit-index-url --custom-compile-command 'make lock' \
 		--output-file requirements/action.txt pyproject.toml -
 
-bench: $(VENV)/.developed ## Measure speed and memory beside peers
-	$(BIN)/python benchmarks/run.py
-
 clean: ## Remove what these targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build

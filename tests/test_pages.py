@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,12 @@ def structure(text: str) -> list[str]:
 
 def test_the_chinese_readme_has_the_same_parts_in_the_same_order() -> None:
     assert structure(CHINESE) == structure(README)
+
+
+def test_make_docs_brings_the_code_blocks_into_the_chinese_readme() -> None:
+    script = ROOT / "docs" / "translation.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_chinese_readme_links_to_the_same_pages() -> None:
