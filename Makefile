@@ -56,7 +56,7 @@ bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
 
 site: $(VENV)/.documented ## Build the documentation as a site, in build/site
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	$(BIN)/mkdocs build --strict --site-dir build/site
 
 docs: translation
 translation: $(VENV)/.developed ## Bring the code blocks of README.md into README.zh-CN.md
