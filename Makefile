@@ -49,7 +49,7 @@ unit: $(VENV)/.developed ## The core tests
 test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they print
 	$(BIN)/python -m pytest tests/live
 
-docs: $(VENV)/.developed ## Write docs/readers from the readers
+docs: $(VENV)/.developed ## Write what the pages take from the code
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.developed ## Measure speed and memory beside peers

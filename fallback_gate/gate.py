@@ -24,6 +24,7 @@ from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
 from fallback_gate.events.fold import Fold
+from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
@@ -37,6 +38,7 @@ from fallback_gate.model import (
 from fallback_gate.policy.entry import Policy
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, expand
+from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
 from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
@@ -73,6 +75,7 @@ def check(
     today: date | None = None,
     waiver_file: str | os.PathLike[str] | None = None,
     release: str | None = None,
+    baseline: str | os.PathLike[str] | Baseline | None = None,
     hash_logs: bool = False,
     exit_zero: bool = False,
     strict: bool = False,
@@ -88,13 +91,13 @@ def check(
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
-    smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
-    expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that reports
-    show. `progress` is called with each source and the bytes read of it so far. An input that can't be read
-    is in `Verdict.errors`, with exit code 2.
+    smells of a fallback and that no rule knows leaves the verdict unproven. `baseline`: fallbacks that may
+    stay, while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines around
+    each that proves something. `run_at` is the time that reports show. `progress` is called with each source
+    and the bytes read of it so far. An input that can't be read is in `Verdict.errors`, with exit code 2.
 
-    Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
-    or a waiver comes without the release that it is for.
+    Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
+    to read or a waiver comes without the release that it is for.
     """
     from fallback_gate import __version__
 
@@ -109,6 +112,10 @@ def check(
         from fallback_gate.verdict import waiver
 
         pardon = waiver.load(os.fspath(waiver_file))
+    if isinstance(baseline, (str, os.PathLike)):
+        from fallback_gate.verdict.baseline_file import load as load_baseline
+
+        baseline = load_baseline(os.fspath(baseline))
     arguments = [str(log) for log in logs] or list(rule.logs)
     if not arguments:
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
@@ -130,13 +137,15 @@ def check(
     found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
     findings = tuple(policies.judge(event, rule, today) for event in events)
+    ruling = baselines.judge(baseline, findings) if baseline else None
+    findings = ruling.findings if ruling else findings
     processes = _judged(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     limits = policies.limits(findings, rule)
-    missing = decide.expectations(processes, rule)
+    missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule)]
     smells = _smells(run)
     if strict:
-        missing += (*smells, *_unrecognised(reports))
+        missing += [*smells, *_unrecognised(reports)]
     proven = decide.whole(processes, reports, rule, limits, missing)
     outcome = decide.outcome(findings, limits, proven)
     summary = None
@@ -159,6 +168,7 @@ def check(
         notes=(
             *(() if strict else (*_unrecognised(reports), *smells)),
             *policies.notes(rule, findings, today),
+            *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
         waiver=summary,
@@ -166,6 +176,8 @@ def check(
         rules_files=tuple(rules_files),
         run_at=run_at,
         excerpts=around.excerpts(findings, processes, run.sources) if excerpts else {},
+        baseline=ruling.summary if ruling else None,
+        proven=proven,
     )
 
 

@@ -289,10 +289,24 @@ class WaiverSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
+
+    path: str
+    tool_version: str
+    policy_sha256: str | None
+    entries: int
+    used: int
+    gone: int  # entries whose fallback the run does not show
+    fewer: int  # entries whose fallback has fewer sites now
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
-    `outcome` is None where no verdict was reached (exit code 2). `notes` are for the reader and decide
+    `outcome` is None where no verdict was reached (exit code 2). `proven` says whether the evidence would
+    have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide
     nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
     inputs that could not be read. `rules_files`, `repository`, `run_at` (UTC) and `excerpts` (by log and
     line) are for the reports that show them, and are there where the caller asked for them.
@@ -314,6 +328,8 @@ class Verdict:
     repository: Repository | None = None
     run_at: datetime | None = None
     excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
+    baseline: BaselineSummary | None = None
+    proven: bool = False
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

@@ -1,4 +1,4 @@
-"""The pages of `docs/readers/` are what the readers say, and each reader says what a page needs."""
+"""The pages take from the code what they say, and each reader says what a page needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fallback_gate.compilers.rule import Reader
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_pages_are_what_the_readers_say() -> None:
+def test_the_pages_are_what_the_code_says() -> None:
     told = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, cwd=ROOT
     )

@@ -10,27 +10,10 @@ from pathlib import Path
 
 import click
 
+from fallback_gate.cli.options import Day
 from fallback_gate.cli.output import for_terminal, rendered, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS, WITH_PLACES
-
-
-class Day(click.ParamType[date]):
-    """A date as YYYY-MM-DD, and nothing else."""
-
-    name = "date"
-
-    def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Read the date."""
-        if isinstance(value, date):
-            return value
-        try:
-            day = date.fromisoformat(value)
-        except ValueError:
-            day = None
-        if day is None or day.isoformat() != value:
-            self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
-        return day
 
 
 class Output(click.ParamType[tuple[str, str]]):
@@ -68,6 +51,8 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
               help="Also write this report to a file; may be given several times.")  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
+@click.option("-b", "--baseline", metavar="FILE",
+              help="Fallbacks that may stay; none may be added.")  # fmt: skip
 @click.option("--waiver", metavar="FILE", help="A waiver for the release named by --release.")
 @click.option("--release", metavar="NAME", help="The release that is being judged.")
 @click.option(
@@ -90,6 +75,7 @@ def check_command(
     format: str,
     output: tuple[tuple[str, str], ...],
     exit_zero: bool,
+    baseline: str | None,
     waiver: str | None,
     release: str | None,
     today: date | None,
@@ -121,6 +107,7 @@ def check_command(
             policy,
             today=today,
             waiver_file=waiver,
+            baseline=baseline,
             release=release,
             hash_logs=hash,
             strict=strict,
@@ -135,7 +122,8 @@ def check_command(
 
         verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
     dressed = {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name, _ in output}
-    read = [log.path.partition("!/")[0] for log in verdict.logs] + [policy or "", waiver or "", *rules]
+    read = [log.path.partition("!/")[0] for log in verdict.logs]
+    read += [policy or "", waiver or "", baseline or "", *rules]
     to_files([(path, dressed[name]) for name, path in output if path != "-"], keep=read)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())

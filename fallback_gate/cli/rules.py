@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,7 +26,42 @@ _ALIASES = {
     "pytorch": "torchcompile", "torch": "torchcompile", "dynamo": "torchcompile", "inductor": "torchcompile",
     "onnx": "onnxruntime", "ort": "onnxruntime", "mps": "torchdevice", "ascend": "cann", "xla": "jax",
 }  # fmt: skip
+_HOW = "docs/your-compiler.md shows how to write one"
 SHOWN = 20  # lines that `rules test` prints of one log
+
+
+def own(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--rules FILE` and `--policy`: the user's own messages, beside the built-in ones."""
+    for option in (
+        click.option("--rules", "files", metavar="FILE", multiple=True, help="Also your own messages."),
+        click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="Also the messages of this policy."),
+    ):
+        command = option(command)
+    return command
+
+
+class Known:
+    """All messages that are known: the built-in ones, and the user's own where files with them are named."""
+
+    def __init__(self, files: Iterable[str], policy: str | None) -> None:
+        today = datetime.now(timezone.utc).date()
+        loaded = [policies.load(policy, today)] if policy else []
+        for file in files:
+            rules = policies.load(file, today)
+            if not rules.rules:
+                raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
+            loaded.append(rules)
+        self.own = tuple(dict.fromkeys(rule for policy in loaded for rule in policy.rules))
+        self.readers = Book(READERS, self.own).readers
+
+    def entries(self, compiler: str | None = None) -> dict[str, list[manual.Entry]]:
+        """The declarations by id, of all compilers or of one."""
+        readers = [reader for reader in self.readers.values() if compiler in (None, reader.name)]
+        found = manual.entries(readers)
+        for rule in self.own:
+            if compiler in (None, rule.compiler):
+                found.setdefault(rule.id, []).append(rule)
+        return found
 
 
 @click.group(name="rules")
@@ -38,12 +74,13 @@ def rules_command() -> None:
 @click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-def list_command(compiler: str | None, form: str) -> None:
+@own
+def list_command(compiler: str | None, form: str, files: tuple[str, ...], policy: str | None) -> None:
     """List all messages: id, kind, compiler, versions."""
-    if compiler is not None and compiler not in READERS:
-        raise click.UsageError(_unknown("compiler", compiler, READERS))
-    readers = [reader for reader in READERS.values() if compiler in (None, reader.name)]
-    found = manual.entries(readers)
+    known = Known(files, policy)
+    if compiler is not None and compiler not in known.readers:
+        raise click.UsageError(_unknown("compiler", compiler, known.readers))
+    found = known.entries(compiler)
     if form == "json":
         click.echo(json.dumps([_as_data(wordings) for wordings in found.values()], indent=2))
         return
@@ -56,9 +93,10 @@ def list_command(compiler: str | None, form: str) -> None:
 
 @rules_command.command(name="show")
 @click.argument("id")
-def show_command(id: str) -> None:
+@own
+def show_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
     """Show how a message is recognised: its anchors, its pattern, its lines."""
-    wordings = _wordings(id)
+    wordings = _wordings(id, Known(files, policy))
     for one in wordings:
         said = _as_data([one])
         for key, value in said.items():
@@ -89,7 +127,7 @@ def test_command(file: str, logs: tuple[str, ...]) -> None:
     """
     policy = policies.load(file, datetime.now(timezone.utc).date())
     if not policy.rules:
-        raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
+        raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
     for rule in policy.rules:
         lines = len(rule.matches) + len(rule.ignores)
         click.echo(f"{rule.id}: right on {'its 1 line' if lines == 1 else f'all its {lines} lines'}")
@@ -138,12 +176,14 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
 
 @click.command(name="explain")
 @click.argument("id")
-def explain_command(id: str) -> None:
+@own
+def explain_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
     """Explain a message, a kind or a compiler: what it means, why it is slow, what to do.
 
     ID is what reports print in brackets (`torch/graph-break`), a kind (`graph_break`) or a compiler
     (`torch.compile`).
     """
+    known = Known(files, policy)
     named = [reader for reader in READERS.values() if _plain(reader.name) == _wanted(id)]
     named = named or [reader for reader in READERS.values() if _wanted(id) in _plain(reader.name)]
     if len(named) == 1 and "/" not in id:
@@ -152,27 +192,32 @@ def explain_command(id: str) -> None:
     if id in {kind.value for kind in Kind}:
         kind = Kind(id)
         click.echo(f"### {id}\n\n{manual.KIND_COST[kind]}\n")
-        for one, wordings in manual.entries(READERS.values()).items():
+        for one, wordings in known.entries().items():
             first = wordings[0]
             if isinstance(first, Rule) and first.kind is kind:
                 click.echo(f"- {one}: {first.meaning}")
         return
-    wordings = _wordings(id)
-    reader = READERS[wordings[0].compiler]
+    if id in known.readers:
+        for wordings in known.entries(id).values():
+            click.echo(manual.entry(wordings, known.readers[id]))
+        return
+    wordings = _wordings(id, known)
+    reader = known.readers[wordings[0].compiler]
     click.echo(manual.entry(wordings, reader), nl=False)
     if reader.setting:
         click.echo(f"How to record a log that shows it: {reader.setting}")
-    click.echo(f"All of this compiler: fallback-gate explain {reader.name}")
+    if reader.name in READERS:
+        click.echo(f"All of this compiler: fallback-gate explain {reader.name}")
 
 
-def _wordings(id: str) -> list[manual.Entry]:
-    found = manual.entries(READERS.values())
+def _wordings(id: str, known: Known) -> list[manual.Entry]:
+    found = known.entries()
     if id not in found:
         family = sorted(name for name in READERS if _wanted(id) in _plain(name))
         if family:
             raise click.UsageError(f"{id!r} is not one compiler; near it are {', '.join(family)}")
-        known = [*found, *READERS, *(kind.value for kind in Kind)]
-        raise click.UsageError(_unknown("message, kind or compiler", id, known))
+        names = [*found, *known.readers, *(kind.value for kind in Kind)]
+        raise click.UsageError(_unknown("message, kind or compiler", id, names))
     return found[id]
 
 

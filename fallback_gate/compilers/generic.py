@@ -55,7 +55,10 @@ def by_markers(evidence: Evidence, required: frozenset[Kind]) -> Mapping[Kind, P
             else:
                 why = f"marker {marker.id} was seen, but no marker that ends the compile phase"
                 proven.setdefault(kind, Proof(State.UNPROVEN, why))
+    began = next((marker.id for marker in seen if marker.starts), None)
     why = "no proof marker in the policy says that this log would show it; add one under `rules`"
+    if began:
+        why = f"marker {began} shows the compiler at work, and no marker was seen that proves this kind"
     return {kind: Proof(State.UNPROVEN, why) for kind in required} | proven
 
 

@@ -68,8 +68,8 @@ class Marker:
     """One message that says something about the evidence.
 
     `shows` is the sentence that the docs print. `read` turns a record into facts; without it the named
-    groups of the pattern are the facts, in their order. A user's marker states what it `proves` and
-    whether it `ends` the compile phase.
+    groups of the pattern are the facts, in their order. A user's marker states what it `proves`, whether it
+    `ends` the compile phase, and whether it `starts` it: then it says only that the compiler was at work.
     """
 
     id: str
@@ -82,6 +82,7 @@ class Marker:
     ignores: tuple[str, ...] = ()
     proves: frozenset[Kind] = frozenset()
     ends: bool = False
+    starts: bool = False
     limit: float | None = None
     read: Callable[[Marker, Record, Match[str]], Iterable[Sighting]] | None = None
 

@@ -2,7 +2,7 @@
 
 A `UserRule` is what the policy says, with keys and types already checked. `faults` tries it on its own
 lines, as the scan would: the anchor finds the line, the envelope comes off, the pattern runs within its
-time. `read` makes it a `Rule` (it has a kind) or a `Marker` (it proves kinds, or ends the compile phase).
+time. `read` makes it a `Rule` (it has a kind) or a `Marker` (it proves kinds, or starts or ends the compile phase).
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class UserRule:
     scope: Scope | None = None
     proves: frozenset[Kind] = frozenset()
     ends: bool = False
+    starts: bool = False
     is_marker: bool = False
+    meaning: str | None = None
+    next: str | None = None
 
 
 class Fault(NamedTuple):
@@ -68,16 +71,18 @@ def read(said: UserRule, source: str) -> Rule | Marker:
             compiler=said.compiler,
             anchor=(said.anchor,),
             pattern=said.pattern,
-            shows=f"what the policy says of it ({source})",
+            shows=said.meaning or f"what the policy says of it ({source})",
             seen_in=source,
             matches=said.matches,
             ignores=said.ignores,
             proves=said.proves,
             ends=said.ends,
+            starts=said.starts,
             limit=USER_PATTERN_SECONDS,
         )
     if said.kind is None or said.scope is None:
         raise ValueError("a rule with faults can't be read")
+    way_out = f"The message is declared in the policy ({source}); ask who declared it for the way out."
     return Rule(
         id=said.id,
         compiler=said.compiler,
@@ -85,13 +90,18 @@ def read(said: UserRule, source: str) -> Rule | Marker:
         pattern=said.pattern,
         kind=said.kind,
         scope=said.scope,
-        meaning=f"what the policy says of it ({source})",
-        help=f"The message is declared in the policy ({source}); ask who declared it for the way out.",
+        meaning=said.meaning or f"what the policy says of it ({source})",
+        help=" ".join(filter(None, (said.meaning and _sentence(said.meaning), said.next or way_out))),
         seen_in=source,
         matches=said.matches,
         ignores=said.ignores,
         limit=USER_PATTERN_SECONDS,
     )
+
+
+def _sentence(text: str) -> str:
+    """The text with a mark at its end, for another sentence to follow."""
+    return text if text.rstrip().endswith((".", "!", "?")) else f"{text.rstrip()}."
 
 
 def _anchor(said: UserRule) -> Iterator[Fault]:

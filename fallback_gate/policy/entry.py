@@ -12,6 +12,7 @@ from datetime import date
 
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Kind, PolicySummary, RuleSource
+from fallback_gate.policy.cases import Case
 
 MATCH_KEYS = ("op", "function", "file", "layer", "compiler", "kinds")
 
@@ -79,7 +80,8 @@ class Policy:
 
     `hot` is what is left after unhot entries; `cold` and `unhot` hold expired entries too, for the
     report. `unlisted` is `block` or `warn`. `budgets` are sites by kind or by `events`. `required` is
-    None where the reader of each compiler decides. `logs` are globs, relative to the current folder.
+    None where the reader of each compiler decides. `logs` are globs, relative to the current folder. `tests`
+    are the file's own, never inherited.
     """
 
     summary: PolicySummary
@@ -95,3 +97,4 @@ class Policy:
     expect_ranks: int | None = None
     logs: tuple[str, ...] = ()
     rules: tuple[Rule | Marker, ...] = ()
+    tests: tuple[Case, ...] = ()

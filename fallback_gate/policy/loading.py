@@ -65,6 +65,7 @@ def load(reference: str | None, today: date) -> Policy:
         expect_ranks=said.expect_ranks,
         logs=said.logs or (),
         rules=said.rules,
+        tests=said.tests,
     )
 
 
@@ -168,11 +169,19 @@ def _beside(child: str, wanted: str) -> str:
 
 def _placed(own: Sheet, reference: str) -> Sheet:
     """The sheet with its log globs seen from the current folder; addresses stay as they are."""
-    folder = "" if reference.startswith(shipped.PREFIX) else os.path.dirname(reference)
-    if own.logs is None or not folder:
-        return own
-    near = (log if "://" in log else os.path.join(escape(folder), log) for log in own.logs)
-    return replace(own, logs=tuple(near))
+    is_ours = reference.startswith(shipped.PREFIX)
+    tests = tuple(
+        replace(case, logs=_near(case.logs, shipped.folder() if is_ours else os.path.dirname(reference)))
+        for case in own.tests
+    )
+    logs = own.logs if own.logs is None or is_ours else _near(own.logs, os.path.dirname(reference))
+    return replace(own, logs=logs, tests=tests)
+
+
+def _near(logs: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    if not folder:
+        return logs
+    return tuple(log if "://" in log else os.path.join(escape(folder), log) for log in logs)
 
 
 def _extended(base: Sheet, own: Sheet) -> Sheet:
@@ -191,6 +200,7 @@ def _extended(base: Sheet, own: Sheet) -> Sheet:
         expect_ranks=base.expect_ranks if own.expect_ranks is None else own.expect_ranks,
         logs=base.logs if own.logs is None else own.logs,
         rules=_both(own.rules, base.rules),
+        tests=own.tests,
     )
 
 

@@ -11,8 +11,9 @@ from fallback_gate.policy.document import Key, Page, shown
 
 _RULE_NEEDS = ("id", "compiler", "anchor", "pattern", "kind", "scope", "matches")
 _MARKER_NEEDS = ("id", "compiler", "anchor", "pattern", "matches")
-RULE_KEYS = (*_RULE_NEEDS, "ignores")
-MARKER_KEYS = (*_MARKER_NEEDS, "proves", "ends", "ignores")
+RULE_KEYS = (*_RULE_NEEDS, "ignores", "meaning", "next")
+MARKER_SAYS = ("proves", "ends", "starts")
+MARKER_KEYS = (*_MARKER_NEEDS, *MARKER_SAYS, "ignores", "meaning")
 SCOPES = {scope.value: scope for scope in Scope}
 
 
@@ -36,16 +37,18 @@ def rules(page: Page, top: dict[str, object]) -> tuple[Rule | Marker, ...]:
 
 
 def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
-    is_marker = isinstance(value, dict) and ("proves" in value or "ends" in value)
+    is_marker = isinstance(value, dict) and any(key in value for key in MARKER_SAYS)
     known, needs = (MARKER_KEYS, _MARKER_NEEDS) if is_marker else (RULE_KEYS, _RULE_NEEDS)
     entry = checks.mapping(page, key, value, known, needs)
     said = Said(page, key, entry)
     proves = checks.kinds(page, (*key, "proves"), entry.get("proves", []))
     ends = checks.flag(page, (*key, "ends"), entry.get("ends", False))
-    if is_marker and entry.get("proves", []) == [] and entry.get("ends", False) is False:
-        page.complain(
-            key, "the marker says nothing", "name what it `proves`, or that it `ends` the compile phase"
-        )
+    starts = checks.flag(page, (*key, "starts"), entry.get("starts", False))
+    if is_marker and not any(entry.get(name) for name in MARKER_SAYS):
+        advice = "name what it `proves`, or that it `starts` or `ends` the compile phase"
+        page.complain(key, "the marker says nothing", advice)
+    if starts and ends:
+        page.complain((*key, "starts"), "one line can't start and end the phase", "take two markers")
     if entry.get("matches") == []:
         page.complain((*key, "matches"), "there is no line to try the pattern on", "give at least one line")
     kind = checks.choice(page, (*key, "kind"), entry["kind"], checks.KINDS) if "kind" in entry else None
@@ -61,5 +64,8 @@ def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
         scope=scope,
         proves=proves,
         ends=ends,
+        starts=starts,
+        meaning=said.text("meaning"),
+        next=said.text("next"),
         is_marker=is_marker,
     )

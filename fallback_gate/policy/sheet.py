@@ -14,6 +14,7 @@ from typing import Any
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Kind, RuleSource
 from fallback_gate.policy import checks, messages
+from fallback_gate.policy.cases import Case, cases
 from fallback_gate.policy.checks import Said
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
@@ -22,7 +23,7 @@ from fallback_gate.policy.globs import comparable, is_literal
 VERSION = 1
 KEYS = (
     *("version", "name", "extends", "unlisted", "hot", "unhot", "cold"),
-    *("budgets", "proof", "expect", "logs", "rules"),
+    *("budgets", "proof", "expect", "logs", "rules", "tests"),
 )
 HOT_KEYS = (*MATCH_KEYS, "why")
 UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
@@ -50,6 +51,7 @@ class Sheet:
     expect_ranks: int | None = None
     logs: tuple[str, ...] | None = None
     rules: tuple[Rule | Marker, ...] = ()
+    tests: tuple[Case, ...] = ()
 
 
 def sheet(page: Page, shipped: bool) -> Sheet:
@@ -95,6 +97,7 @@ def sheet(page: Page, shipped: bool) -> Sheet:
         else None,
         logs=checks.texts(page, ("logs",), top["logs"]) if "logs" in top else None,
         rules=messages.rules(page, top),
+        tests=cases(page, top),
     )
 
 

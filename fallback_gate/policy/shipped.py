@@ -18,6 +18,12 @@ def _folder() -> Traversable:
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "policies"
 
 
+def folder() -> str:
+    """The path of the folder that they stand in, for the logs of their cases; empty inside an archive."""
+    here = _folder()
+    return str(here) if isinstance(here, Path) else ""
+
+
 def names() -> tuple[str, ...]:
     """The names of all shipped policies, sorted."""
     folder = _folder()

@@ -1,4 +1,4 @@
-"""Room 7: the first line of a report: the verdict in one sentence, and the waiver in another."""
+"""Room 7: the first line of a report: the verdict in one sentence; the waiver and the baseline in another."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def waiver(verdict: Verdict) -> str | None:
     if given.applied:
         return safe.inline(f"waived for {by}")
     return safe.inline(f"waiver not applied{f', {given.problem}' if given.problem else ''}; it is for {by}")
+
+
+def baseline(verdict: Verdict) -> str | None:
+    """The baseline in one sentence, or None where none was given."""
+    given = verdict.baseline
+    if given is None:
+        return None
+    gone = f", {given.gone:,} gone" if given.gone else ""
+    return safe.inline(f"baseline {given.path} ({words.number(given.entries, 'entry', 'entries')}{gone})")
 
 
 def headline(verdict: Verdict) -> str:
@@ -41,7 +50,8 @@ def _blocked_sentence(verdict: Verdict) -> str:
     if not names:
         return words.sentence(verdict.reasons[0]) if verdict.reasons else "the policy forbids what was found"
     kinds = words.distinct(words.KIND_WORDS[f.event.kind] for f in blocked if words.op(f.event) == names[0])
-    forbidden = "on the hot path" if hot else "and the policy does not allow it"
+    allows = "the baseline does not hold it" if verdict.baseline else "the policy does not allow it"
+    forbidden = "on the hot path" if hot else f"and {allows}"
     if len(names) == 1:
         text = f"{names[0]} fell back {forbidden} ({'; '.join(kinds[:2])})"
     else:

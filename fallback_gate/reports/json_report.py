@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fallback_gate.model import (
+    BaselineSummary,
     CompilerProof,
     Finding,
     LogReport,
@@ -54,6 +55,8 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
         "rules": told["rules"],
         "run_at": told["runAt"],
+        "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
+        "proven": verdict.proven,
     }
 
 
@@ -139,4 +142,16 @@ def _waiver(waiver: WaiverSummary) -> dict[str, Any]:
         "expires": waiver.expires.isoformat(),
         "applied": waiver.applied,
         "problem": waiver.problem,
+    }
+
+
+def _baseline(baseline: BaselineSummary) -> dict[str, Any]:
+    return {
+        "path": baseline.path,
+        "tool_version": baseline.tool_version,
+        "policy_sha256": baseline.policy_sha256,
+        "entries": baseline.entries,
+        "used": baseline.used,
+        "gone": baseline.gone,
+        "fewer": baseline.fewer,
     }

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fallback_gate.model import EXIT_CODES, Decision, LogReport, Outcome, Verdict
 from fallback_gate.reports import layout, safe, text_sections, words
 from fallback_gate.reports.gaps import Gap, gaps, next_settings
-from fallback_gate.reports.headline import headline, waiver
+from fallback_gate.reports.headline import baseline, headline, waiver
 from fallback_gate.reports.sheet import MOST_ROWS, Sheet
 
 MOST_PROBLEMS = 5
@@ -48,6 +48,7 @@ def _full(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     yield from sheet.row("waiver", waiver(verdict), style="bold yellow")
     yield from _next(sheet, verdict, missing)
     yield from _policy(sheet, verdict)
+    yield from sheet.row("ratchet", baseline(verdict))
     yield from _logs(sheet, verdict)
     for heading, lines in (
         ("Blocked", text_sections.blocked(sheet, verdict.decided(Decision.BLOCKED))),

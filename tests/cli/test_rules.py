@@ -195,3 +195,54 @@ def test_a_file_without_rules(tmp_path: Path) -> None:
         check([PAGE], "builtin:strict", rules=[file])
     with pytest.raises(InputError, match="no `rules`"):
         CliRunner().invoke(cli, ["rules", "test", str(file)], catch_exceptions=False, standalone_mode=False)
+
+
+def own(tmp_path: Path) -> str:
+    """The rules that the page teaches, with what they mean, what to do, and a line that says only who ran."""
+    return str(
+        taught(
+            tmp_path,
+            "  - id: house/done\n",
+            "    meaning: the expert runs as a loop\n    next: Ask for a grouped kernel.\n"
+            "  - id: house/start\n    compiler: housec\n    anchor: 'housec: version'\n"
+            "    pattern: 'housec: version \\d+'\n    starts: true\n    meaning: housec is at work\n"
+            "    matches: ['housec: version 3']\n  - id: house/done\n",
+        )
+    )
+
+
+@pytest.mark.parametrize("option", ["--rules", "--policy"])
+def test_own_messages_are_listed_and_explained(tmp_path: Path, option: str) -> None:
+    file = own(tmp_path)
+    listed = run("rules", "list", option, file)
+    assert "house/loop" in listed
+    assert "torch/graph-break" in listed
+    assert [line.split()[0] for line in run("rules", "list", "-c", "housec", option, file).splitlines()] == [
+        "house/loop", "house/start", "house/done",
+    ]  # fmt: skip
+    explained = run("explain", "house/loop", option, file)
+    assert "the expert runs as a loop" in explained
+    assert "Ask for a grouped kernel." in explained
+    assert "housec is at work" in run("explain", "house/start", option, file)
+    assert "house/loop" in run("explain", "housec", option, file)
+    assert "lowered to a loop" in run("rules", "show", "house/loop", option, file)
+    assert CliRunner().invoke(cli, ["explain", "house/loop"]).exit_code == 2
+
+
+def test_a_report_shows_what_it_means_and_what_to_do(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("housec: gate_attn lowered to a loop\n")
+    (found,) = check([log], "builtin:strict", rules=[own(tmp_path)]).findings
+    assert found.event.help == "the expert runs as a loop. Ask for a grouped kernel."
+
+
+def test_a_line_that_says_only_who_ran_makes_that_process_owe_a_proof(tmp_path: Path) -> None:
+    log, other = tmp_path / "a.log", tmp_path / "b.log"
+    log.write_text("housec: version 3\nhousec: finished, report level 2\n")
+    rules = own(tmp_path)
+    assert check([log], "builtin:strict", rules=[rules]).outcome is Outcome.PASS
+    other.write_text("housec: version 3\n")
+    verdict = check([log, other], "builtin:strict", rules=[rules])
+    assert verdict.outcome is Outcome.UNPROVEN
+    (compiler,) = verdict.processes[1].compilers
+    assert "house/start" in compiler.proof[Kind.REFERENCE_KERNEL].why

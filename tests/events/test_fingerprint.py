@@ -81,3 +81,19 @@ def test_the_fingerprints_of_this_version_stay() -> None:
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
 def test_any_text_has_a_fingerprint(op: str, file: str, function: str) -> None:
     assert re.fullmatch("[0-9a-f]{32}", print_of(op=op, place=Location(file, 1, function)))
+
+
+def test_an_upgrade_of_the_compiler_keeps_the_names() -> None:
+    """One program under PyTorch 2.4.1, 2.7.1 and 2.14.1: other wording, other counts, the same breaks."""
+    from pathlib import Path
+
+    from fallback_gate import check
+
+    samples = Path(__file__).parents[2] / "sample_logs" / "torch"
+    prints = []
+    for version in ("2.4.1", "2.7.1", "2.14.1"):
+        verdict = check([samples / f"graph-breaks.{version}.log"], "builtin:strict")
+        breaks = [f.event.fingerprint for f in verdict.findings if f.event.kind is Kind.GRAPH_BREAK]
+        prints.append(sorted(breaks))
+    assert prints[0] == prints[1] == prints[2]
+    assert len(prints[0]) == 7

@@ -13,7 +13,7 @@ import yaml
 
 from fallback_gate.errors import PolicyError
 from fallback_gate.model import Class, Kind, Scope
-from fallback_gate.policy import checks, entry, judge, load, messages, sheet, shipped
+from fallback_gate.policy import cases, checks, entry, judge, load, messages, sheet, shipped
 
 from .make import OURS, TODAY, event, written
 
@@ -142,6 +142,8 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
         (checks.KINDS, DEFINITIONS["kind"]["enum"]),
         (messages.SCOPES, DEFINITIONS["rule"]["properties"]["scope"]["enum"]),
         (sheet.UNLISTED, SCHEMA["properties"]["unlisted"]["enum"]),
+        (cases.KEYS, DEFINITIONS["case"]["properties"]),
+        (cases.VERDICTS, DEFINITIONS["case"]["properties"]["verdict"]["enum"]),
         (entry.MATCH_KEYS, list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"])))),
     ],
 )
@@ -182,6 +184,8 @@ FULL: dict[str, Any] = {
                 "scope": "operator",
                 "matches": ["said so x"],
                 "ignores": ["said so -"],
+                "meaning": "it said so",
+                "next": "ask",
             },
         },
         {
@@ -192,6 +196,14 @@ FULL: dict[str, Any] = {
             "ends": True,
             "matches": ["the end"],
         },
+        {
+            **{"id": "b", "compiler": "c", "anchor": "the start", "pattern": "the start"},
+            **{"starts": True, "matches": ["the start"], "meaning": "it began"},
+        },
+    ],
+    "tests": [
+        {"name": "t", "logs": ["*.log"], "verdict": "pass", "today": "2026-12-01", "allowed": "c"},
+        {"name": "u", "text": "said so x", "verdict": "blocked", "blocked": ["x"]},
     ],
 }
 
@@ -218,6 +230,15 @@ WRONG: list[tuple[tuple[Any, ...], Any]] = [
     (("rules", 0, "matches"), []),
     (("rules", 1, "kind"), "op_fallback"),
     (("rules", 1, "ends"), "yes"),
+    (("rules", 1, "next"), "ask"),
+    (("rules", 0, "meaning"), " "),
+    (("rules", 2, "starts"), 1),
+    (("tests", 0, "text"), "both"),
+    (("tests", 0, "verdict"), "waived"),
+    (("tests", 0, "logs"), []),
+    (("tests", 1, "blocked"), []),
+    (("tests", 1, "name"), ""),
+    (("tests",), {}),
 ]
 
 

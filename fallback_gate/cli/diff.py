@@ -1,0 +1,85 @@
+"""The front door: `fallback-gate diff OLD NEW`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+from datetime import date
+from typing import TYPE_CHECKING
+
+import click
+
+from fallback_gate.cli.options import form, judging
+from fallback_gate.cli.output import to_stdout, wants_color
+from fallback_gate.cli.progress import progress
+from fallback_gate.errors import InputError
+
+if TYPE_CHECKING:
+    from fallback_gate.history import Side
+
+
+@click.command("diff")
+@click.argument("old")
+@click.argument("new")
+@judging
+@form("text", "json")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+              help="Colour the text.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Also what is unchanged.")
+def diff_command(
+    old: str,
+    new: str,
+    policy: str | None,
+    today: date | None,
+    rules: tuple[str, ...],
+    form: str,
+    color: str,
+    verbose: bool,
+) -> int:
+    """Compare two runs, operator by operator.
+
+    Each fallback is new, gone, moved, at more sites, at fewer, or the same.
+
+    OLD and NEW are each a log, a JSON report of `check`, or several of them: a folder, a zip archive, a glob
+    in quotes.
+
+    Exit codes: 0 nothing is worse, 1 something is new, moved or at more sites, 3 nothing is, but one of the
+    runs could not have shown it, 2 usage.
+
+    \b
+    Examples:
+      fallback-gate diff torch-2.7.log torch-2.14.log
+      fallback-gate diff main/report.json branch/report.json --format json
+    """
+    from fallback_gate.reports import diff_report
+    from fallback_gate.verdict.compare import compare
+
+    sides = [_side(name, policy, today, rules) for name in (old, new)]
+    compared = compare(*sides)
+    if form == "json":
+        to_stdout(diff_report.as_json(compared))
+    else:
+        in_color = wants_color(color, os.environ, sys.stdout.isatty())
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        to_stdout(diff_report.text(compared, color=in_color, width=width, verbose=verbose))
+    return compared.exit_code
+
+
+def _side(name: str, policy: str | None, today: date | None, rules: tuple[str, ...]) -> Side:
+    """One run: its JSON reports where it has any, else its logs."""
+    from fallback_gate.verdict import compare, recorded
+
+    there = os.path.join(glob.escape(name), "*.json") if os.path.isdir(name) else name
+    files = [there] if os.path.isfile(there) else sorted(glob.glob(there, recursive=True))
+    reports = [recorded.read(file) for file in files if recorded.is_report(file)]
+    if reports:
+        return compare.of_reports(name, reports)
+    from fallback_gate.gate import check
+
+    with progress() as moved:
+        verdict = check([name], policy, today=today, rules=rules, progress=moved)
+    if verdict.errors:
+        raise InputError("\n".join(verdict.errors))
+    return compare.of_verdict(name, verdict)

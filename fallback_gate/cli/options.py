@@ -1,0 +1,52 @@
+"""The front door: options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import click
+
+
+class Day(click.ParamType[date]):
+    """A date as YYYY-MM-DD, and nothing else."""
+
+    name = "date"
+
+    def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Read the date."""
+        if isinstance(value, date):
+            return value
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            day = None
+        if day is None or day.isoformat() != value:
+            self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
+        return day
+
+
+def judging(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options by which logs are judged: policy, day, own messages."""
+    for option in (
+        click.option(
+            "--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's."
+        ),
+        click.option(
+            "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
+        ),  # fmt: skip
+        click.option(
+            "-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up)."
+        ),  # fmt: skip
+    ):
+        command = option(command)
+    return command
+
+
+def form(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--format`, the first name by default."""
+    return click.option(
+        "-f", "--format", "form", type=click.Choice(names), default=names[0], show_default=True,
+        help="What to print on standard output.",
+    )  # fmt: skip

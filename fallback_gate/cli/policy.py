@@ -1,0 +1,166 @@
+"""The front door: `fallback-gate policy init|lint|test|show|schema`, for policies that don't rot."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta, timezone
+from importlib.resources import files as resources
+from pathlib import Path
+
+import click
+
+from fallback_gate import policy as policies
+from fallback_gate.cli.options import Day, form
+from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.errors import InputError
+from fallback_gate.model import Verdict
+from fallback_gate.reports import safe
+
+_TODAY = click.option(
+    "--today", type=Day(), metavar="YYYY-MM-DD", help="As of this day (UTC) [default: today]."
+)
+
+
+@click.group(name="policy")
+def policy_command() -> None:
+    """Write, check, try and show policies."""
+
+
+@policy_command.command(name="init")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it [default: standard output].")
+@click.option("--name", metavar="NAME", help="The policy's name [default: the file's].")
+@click.option("--rules", metavar="FILE", multiple=True, help="Your own messages.")
+@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@_TODAY
+def init_command(
+    logs: tuple[str, ...],
+    output: str | None,
+    name: str | None,
+    rules: tuple[str, ...],
+    force: bool,
+    today: date | None,
+) -> int:
+    """Write a first policy from what fell back in these logs.
+
+    It is safe as it stands: what the log names of your own code is hot, and each cold entry is commented out
+    until you give it a reason, an owner and a date.
+    """
+    from fallback_gate.policy.draft import draft
+
+    if output and os.path.lexists(output) and not force:
+        raise InputError(f"{output} is there; name another file, or take its place with --force")
+    verdict = _strictly(logs, rules, today)
+    text = draft(verdict, name or (Path(output).stem if output else "my-model"), safe.inline)
+    if output is None:
+        to_stdout(text)
+        return 0
+    to_files([(output, text)], keep=[log.path.partition("!/")[0] for log in verdict.logs])
+    click.echo(safe.inline(f"wrote {output}: read each line, then `fallback-gate policy lint {output}`"))
+    return 0
+
+
+def _strictly(logs: Sequence[str], rules: Sequence[str], today: date | None) -> Verdict:
+    from fallback_gate.gate import check
+
+    verdict = check(logs, "builtin:strict", today=today, rules=rules)
+    if verdict.errors:
+        raise InputError("\n".join(verdict.errors))
+    return verdict
+
+
+@policy_command.command(name="lint")
+@click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
+@click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")
+@click.option("--within", metavar="DAYS", type=click.IntRange(0, 3650), default=14, show_default=True,
+              help="Name entries that expire within so many days.")  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit code 1 also where an entry is only about to expire.")
+@_TODAY
+@form("text", "json")
+def lint_command(
+    files: tuple[str, ...], logs: tuple[str, ...], within: int, strict: bool, today: date | None, form: str
+) -> int:
+    """Find what is wrong with policies: contradictions, entries that are too wide, unused or about to expire.
+
+    Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
+    """
+    from fallback_gate.compilers import READERS
+    from fallback_gate.policy.advice import advise
+
+    day = today or datetime.now(timezone.utc).date()
+    found = []
+    for file in files or (_nearest(),):
+        policy = policies.load(file, day)
+        findings = None
+        if logs:
+            from fallback_gate.gate import check
+
+            findings = check(logs, file, today=day).findings
+        known = {*READERS, *(rule.compiler for rule in policy.rules)}
+        found += advise(policy, day, timedelta(days=within), known, findings)
+    if form == "json":
+        data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
+        to_stdout(json.dumps(data, indent=2).replace("##", "#\\u0023"))
+    else:
+        for one in found:
+            click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))
+    return 1 if any(strict or not one.is_warning for one in found) else 0
+
+
+@policy_command.command(name="test")
+@click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
+@_TODAY
+@click.option("-v", "--verbose", is_flag=True, help="Also the cases that are right.")
+def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> int:
+    """Try policies on the cases that stand in them under `tests`: this log, this verdict.
+
+    Exit codes: 0 all are right, 1 one is not, 2 a policy that is not valid or has no case.
+    """
+    from fallback_gate.trial import trial
+
+    day = today or datetime.now(timezone.utc).date()
+    tried = wrong = 0
+    for file in files or (_nearest(),):
+        policy = policies.load(file, day)
+        if not policy.tests:
+            raise InputError(f"{file}: no case stands in it under `tests`; docs/policy.md shows one")
+        for case in policy.tests:
+            result = trial(case, file, day)
+            tried, wrong = tried + 1, wrong + bool(result.wrong)
+            if result.wrong or verbose:
+                click.echo(safe.inline(f"{'FAILED' if result.wrong else 'ok'}  {case.source} {case.name}"))
+            for text in result.wrong:
+                click.echo(safe.inline(f"        {text}"))
+    cases = "1 case" if tried == 1 else f"{tried} cases"
+    click.echo(f"{cases}: {'all right' if not wrong else f'{wrong} wrong'}")
+    return 1 if wrong else 0
+
+
+@policy_command.command(name="show")
+@click.argument("file", required=False, metavar="[FILE|builtin:NAME]")
+@_TODAY
+@form("text", "json")
+def show_command(file: str | None, today: date | None, form: str) -> None:
+    """Show the policy as it judges: with all that it extends, and where each entry stands."""
+    from fallback_gate.policy.show import shown
+    from fallback_gate.reports import policy_report
+
+    day = today or datetime.now(timezone.utc).date()
+    policy = policies.load(file or policies.find(None, os.environ, Path.cwd()), day)
+    said = shown(policy, day)
+    to_stdout(policy_report.as_json(said) if form == "json" else policy_report.text(said))
+
+
+@policy_command.command(name="schema")
+def schema_command() -> None:
+    """Print the JSON Schema of policies, for editors and for `check-jsonschema`."""
+    to_stdout(resources("fallback_gate.policy").joinpath("schema.json").read_text(encoding="utf-8"))
+
+
+def _nearest() -> str:
+    found = policies.find(None, os.environ, Path.cwd())
+    if found is None:
+        raise InputError("no policy was named and none is found here; name a FILE or builtin:NAME")
+    return found

@@ -1,0 +1,128 @@
+"""The vocabulary for more than one run: what may stay as it is, and what changed.
+
+Beside `model.py`, which has the words for one run; this file knows no stage either. A `Baseline` is a list of
+fallbacks that were there at one time. A `Comparison` puts two runs side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fallback_gate.model import Class, Kind, PolicySummary
+
+BASELINE_SCHEMA = "fallback-gate/baseline-1"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Held:
+    """One fallback of a baseline: its name, where it stood, and at how many sites in the worst rank.
+
+    `file` is the file's name without its folders. Line numbers, ranks, addresses and times are left out, so
+    that nothing changes while the program stays as it is.
+    """
+
+    compiler: str
+    kind: str
+    op: str
+    file: str
+    function: str
+    held_as: str  # `cold` or `unlisted`: what the policy called it
+    sites: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What was there: sorted entries, the version that wrote them, and the policy that judged.
+
+    `growing`: it takes what it meets, except what is hot or names nothing; so a first baseline is made.
+    """
+
+    path: str
+    entries: tuple[Held, ...] = ()
+    tool_version: str = ""
+    policy: PolicySummary = PolicySummary("strict", None, None)
+    growing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """One fallback of a run, as it compares with another run's.
+
+    `sites` in the worst rank, `reports` how often it was said, `device` where it runs as far as the log
+    tells, `spot` where it was first said (`compile.log:17`).
+    """
+
+    fingerprint: str
+    compiler: str
+    kind: Kind
+    op: str
+    file: str
+    function: str
+    sites: int
+    reports: int
+    at_least: bool
+    device: str | None
+    event_class: Class | None
+    spot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run of a comparison: `problem` says why it does not show all fallbacks that it has."""
+
+    name: str
+    fallbacks: tuple[Fallback, ...]
+    problem: str | None = None
+    compilers: tuple[tuple[str, str | None], ...] = ()  # and their versions
+    ranks: tuple[int, ...] = ()
+
+
+class Step(str, Enum):
+    """What became of one fallback from the old run to the new one."""
+
+    NEW = "new"
+    MORE = "more"  # at more sites
+    MOVED = "moved"  # the operator falls back in another way: device, kind, compiler or place
+    FEWER = "fewer"
+    GONE = "gone"
+    SAME = "same"
+
+
+WORSE = frozenset({Step.NEW, Step.MORE, Step.MOVED})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One fallback, before and after; `what` says in words what moved."""
+
+    step: Step
+    old: Fallback | None
+    new: Fallback | None
+    what: str = ""
+
+    @property
+    def shown(self) -> Fallback:
+        """The side that is there, the new one first."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs side by side. `exit_code`: 0 nothing worse, 1 something worse, 3 nobody can tell.
+
+    `open` says why something worse may be there unseen, a sentence each.
+    """
+
+    old: Side
+    new: Side
+    changes: tuple[Change, ...]
+    exit_code: int
+    open: tuple[str, ...] = ()
+
+    def of(self, step: Step) -> tuple[Change, ...]:
+        """The changes of one sort, in their order."""
+        return tuple(change for change in self.changes if change.step is step)

@@ -1,0 +1,213 @@
+"""Room 5: what is wrong with a policy that loads: entries that contradict, are too wide, or rot.
+
+`lint.py` says what a run shows of it; this looks at the policy by itself, and at a run where one is given.
+Only what is certain is said: an entry is covered by another one where each of its globs is, whatever a log
+may hold. Shipped entries are ours to keep, and only their own linting speaks of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from fallback_gate.model import Finding, Kind
+from fallback_gate.policy import globs
+from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
+from fallback_gate.policy.shipped import PREFIX
+
+PLACEHOLDER = "FILL IN"
+_NAMING = ("op", "function", "file", "layer")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to change: a code for machines, where it stands (`policy.yaml:4`), and what to do."""
+
+    code: str
+    source: str
+    text: str
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether nothing is wrong yet: a date that comes nearer must not turn a build red by itself."""
+        return self.code == "expires-soon"
+
+
+def advise(
+    policy: Policy,
+    today: date,
+    soon: timedelta,
+    compilers: Iterable[str],
+    findings: Sequence[Finding] | None = None,
+) -> list[Advice]:
+    """All advice on a policy, in the order of its file.
+
+    `soon`: entries that end within this time are named. `compilers` are all that a log may show. `findings`
+    are those of a run with this policy: entries that it did not use are named.
+    """
+    ours = (policy.summary.path or "").startswith(PREFIX)
+    found = [
+        *_hot(policy, set(compilers)),
+        *_cold(policy, set(compilers), today, soon),
+        *_unhot(policy, today, soon),
+        *_whole(policy, set(compilers)),
+        *(_unused(policy, today, findings) if findings is not None else ()),
+    ]
+    mine = (one for one in found if ours or not one.source.startswith(PREFIX))
+    return sorted(dict.fromkeys(mine), key=lambda one: _place(one.source))
+
+
+def _place(source: str) -> tuple[str, int]:
+    path, _, line = source.rpartition(":")
+    return (path, int(line)) if line.isdecimal() else (source, 0)
+
+
+def _hot(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
+    seen: dict[tuple[tuple[str, tuple[str, ...]], ...], HotEntry] = {}
+    for entry in policy.hot:
+        yield from _never("hot", entry, compilers)
+        asked = tuple(sorted(entry.asks().items()))
+        if asked in seen:
+            text = f"the same hot entry stands at {seen[asked].rule.source}; keep one"
+            yield Advice("twice", entry.rule.source, text)
+        seen.setdefault(asked, entry)
+
+
+def _never(section: str, entry: Entry, compilers: set[str]) -> Iterator[Advice]:
+    """What an entry asks for and no log can hold."""
+    if unknown := _unknown_compilers(entry, compilers):
+        text = f"the {section} entry can never match: no reader or rule knows a compiler like {unknown}"
+        yield Advice("never-matches", entry.rule.source, text)
+    folders = [glob for glob in entry.file if glob.endswith(("/", "\\"))]
+    if folders and len(folders) == len(entry.file):
+        text = f"the {section} entry can never match: {folders[0]} is a folder; write {folders[0]}*"
+        yield Advice("never-matches", entry.rule.source, text)
+
+
+def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> Iterator[Advice]:
+    standing = [entry for entry in policy.cold if not entry.expired(today)]
+    for at, entry in enumerate(standing):
+        source = entry.rule.source
+        if not any(_names(entry, key) for key in _NAMING):
+            text = "the cold entry names no operator, function, file or layer: it lets whole kinds go"
+            yield Advice("too-wide", source, f"{text}; name what it is for")
+        if (hot := next((hot for hot in policy.hot if covers_hot(hot, entry)), None)) is not None:
+            text = f"the cold entry allows nothing: the hot entry at {hot.rule.source} covers all of it"
+            yield Advice("contradiction", source, f"{text}, and hot beats cold")
+        if (other := _shadow(standing, at)) is not None:
+            text = f"the cold entry at {other.rule.source} covers all of it; keep one"
+            yield Advice("shadowed", source, text)
+        if entry.max_count == 0:
+            text = "max_count is 0: the cold entry allows nothing; take it out"
+            yield Advice("allows-nothing", source, text)
+    for entry in policy.cold:
+        yield from _never("cold", entry, compilers)
+        yield from _ends("cold", entry, today, soon)
+
+
+def _shadow(cold: Sequence[ColdEntry], at: int) -> ColdEntry | None:
+    """A cold entry that covers this one; of two that are the same, the one that would stay."""
+
+    def rank(index: int) -> tuple[bool, int]:
+        return not cold[index].rule.source.startswith(PREFIX), index
+
+    for other_at, other in enumerate(cold):
+        covers = other_at != at and other.max_count is None and _covers(other, cold[at])
+        if covers and (rank(other_at) < rank(at) or not _covers(cold[at], other)):
+            return other
+    return None
+
+
+def _unhot(policy: Policy, today: date, soon: timedelta) -> Iterator[Advice]:
+    for entry in policy.unhot:
+        yield from _ends("unhot", entry, today, soon)
+        if not entry.expired(today) and not entry.used:
+            text = "the unhot entry takes no inherited hot entry off: name one as it is written there"
+            yield Advice("unused", entry.rule.source, text)
+
+
+def _ends(section: str, entry: ColdEntry | UnhotEntry, today: date, soon: timedelta) -> Iterator[Advice]:
+    source = entry.rule.source
+    if PLACEHOLDER in (entry.reason, entry.owner):
+        yield Advice("placeholder", source, f"the {section} entry has no reason or owner yet: fill it in")
+    if entry.expires is None:
+        return
+    of = f", owner {entry.owner}" if entry.owner else ""
+    if entry.expired(today):
+        text = f"the {section} entry expired on {entry.expires}{of}: take it out, or decide again"
+        yield Advice("expired", source, text)
+    elif entry.expires - today <= soon:
+        yield Advice("expires-soon", source, f"the {section} entry expires on {entry.expires}{of}")
+
+
+def _whole(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
+    path = policy.summary.path or ""
+    if policy.required is not None and not policy.required:
+        text = "proof.required is empty: no kind of fallback has to be proven absent"
+        yield Advice("no-proof", path, text)
+    for name in policy.expect_compilers:
+        if name not in compilers:
+            near = next((known for known in sorted(compilers) if known.lower() == name.lower()), None)
+            hint = f"; it is written {near}" if near else ""
+            text = f"expect.compilers: no reader or rule knows {name}, so each run is unproven{hint}"
+            yield Advice("never-matches", path, text)
+
+
+def _unused(policy: Policy, today: date, findings: Sequence[Finding]) -> Iterator[Advice]:
+    used = [finding.rule for finding in findings if finding.rule is not None]
+    for entry in policy.cold:
+        if not entry.expired(today) and entry.rule not in used:
+            text = "the cold entry allowed nothing in these logs: take it out if they show all builds"
+            yield Advice("unused", entry.rule.source, text)
+
+
+def _names(entry: Entry, key: str) -> bool:
+    return any(not globs.is_wild(glob) for glob in entry.asks().get(key, ()))
+
+
+def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
+    """The entry's globs over compilers, where none of them matches one that is known."""
+    asked = entry.asks().get("compiler", ())
+    lower = tuple(glob.lower() for glob in asked)
+    return (
+        None
+        if not asked or any(globs.matches(lower, name.lower()) for name in compilers)
+        else " | ".join(asked)
+    )
+
+
+def covers_hot(hot: HotEntry, cold: ColdEntry) -> bool:
+    """Whether each event that the cold entry may allow is one that the hot entry blocks."""
+    return _all_covered(hot, cold, hot=True)
+
+
+def _covers(first: ColdEntry, second: ColdEntry) -> bool:
+    return _all_covered(first, second, hot=False)
+
+
+def _all_covered(wide: Entry, narrow: Entry, *, hot: bool) -> bool:
+    asked = narrow.asks()
+    return all(
+        key in asked and all(_covered(key, patterns, glob, hot) for glob in asked[key])
+        if key != "kinds" or key in asked
+        else _kinds(patterns) == set(Kind)
+        for key, patterns in wide.asks().items()
+    )
+
+
+def _kinds(patterns: tuple[str, ...]) -> set[Kind]:
+    return {kind for kind in Kind if globs.matches(patterns, kind.value)}
+
+
+def _covered(key: str, patterns: tuple[str, ...], glob: str, hot: bool) -> bool:
+    """Whether the patterns match all that the glob matches, as far as that is certain."""
+    if key == "kinds":
+        return _kinds((glob,)) <= _kinds(patterns)
+    if glob in patterns or "*" in patterns:
+        return True
+    if not globs.is_literal(glob):
+        return False
+    if key == "op":
+        return globs.operator_bare(patterns, glob) if hot else globs.operator(patterns, glob)
+    return globs.matches(patterns, glob)

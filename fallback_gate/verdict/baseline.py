@@ -1,0 +1,193 @@
+"""Room 6: a baseline: what was there may stay, nothing may be added, and nothing hot is ever in it.
+
+A finding is known by its fingerprint, which survives line numbers, ranks, addresses and compiler versions,
+and by the number of its sites in the worst rank. What the policy calls cold stays the policy's to allow: when
+its entry expires, the baseline does not step in. What names nothing can't be told from another, so that only
+the policy can allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fallback_gate.compilers import READERS
+from fallback_gate.events.fingerprint import fingerprint
+from fallback_gate.events.names import function
+from fallback_gate.history import Baseline, Held
+from fallback_gate.model import (
+    BaselineSummary,
+    Class,
+    Decision,
+    Event,
+    Finding,
+    Kind,
+    Location,
+    Outcome,
+    RuleSource,
+    Verdict,
+)
+from fallback_gate.policy.limits import worst
+
+REASON = "it was there when the baseline was made"
+
+
+def place(location: Location | None) -> tuple[str, str]:
+    """The file's name and the function, as a fingerprint covers them."""
+    if location is None:
+        return "", ""
+    return (location.file or "").replace("\\", "/").rsplit("/", 1)[-1], function(location.function or "")
+
+
+def nameless(event: Event) -> bool:
+    """Whether nothing tells the event from another of its kind."""
+    return event.op == "*" or bool(event.variants and "all" in event.variants.overflowed)
+
+
+def held(findings: Iterable[Finding]) -> tuple[Held, ...]:
+    """The entries for what these findings report, sorted: all but what is hot or can't be told apart."""
+    groups: dict[tuple[str, Class], list[Event]] = {}
+    for finding in findings:
+        if may_stay(finding):
+            groups.setdefault((finding.event.fingerprint, finding.event_class), []).append(finding.event)
+    return tuple(sorted(_entry(events, found_as) for (_, found_as), events in groups.items()))
+
+
+def may_stay(finding: Finding) -> bool:
+    """Whether a baseline may hold it."""
+    if finding.event_class is Class.HOT:
+        return False
+    return finding.event_class is Class.COLD or not nameless(finding.event)
+
+
+def _entry(events: Sequence[Event], found_as: Class) -> Held:
+    first = min(events, key=lambda event: (event.op, place(event.location)))
+    file, name = place(first.location)
+    return Held(
+        compiler=first.compiler,
+        kind=first.kind.value,
+        op=first.op,
+        file=file,
+        function=name,
+        held_as=found_as.value,
+        sites=worst(events)[0],
+        fingerprint=first.fingerprint,
+    )
+
+
+def print_of(entry: Held) -> str:
+    """The fingerprint that an entry's own words make."""
+    return fingerprint(entry.compiler, Kind(entry.kind), entry.op, Location(entry.file, None, entry.function))
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The findings under a baseline; `open` says what the logs can't show, a sentence each."""
+
+    findings: tuple[Finding, ...]
+    open: tuple[str, ...]
+    summary: BaselineSummary
+
+
+def judge(baseline: Baseline, findings: Sequence[Finding]) -> Ruling:
+    """Hold the findings of a run against a baseline."""
+    now = {(entry.fingerprint, entry.held_as): entry for entry in held(findings)}
+    entries = tuple(now.values()) if baseline.growing else baseline.entries
+    known = {(entry.fingerprint, entry.held_as): entry.sites for entry in entries}
+    judged = tuple(_judged(finding, baseline, known, now) for finding in findings)
+    gone = [entry for entry in entries if (entry.fingerprint, entry.held_as) not in now]
+    lower = (entry for key, entry in now.items() if entry.sites < known.get(key, 0))
+    stayed = [f for f in judged if f.event_class is not Class.HOT and f.decision is Decision.ALLOWED]
+    open_ = (
+        f"the baseline holds {_sites(known_sites(known, f.event.fingerprint))} of {f.event.op} "
+        f"({f.event.kind.value}), met by at least {_sites(f.event.sites)}: the compiler says it once for many"
+        for f in stayed
+        if f.event.count_is_lower_bound
+    )
+    summary = BaselineSummary(
+        path=baseline.path,
+        tool_version=baseline.tool_version,
+        policy_sha256=baseline.policy.sha256,
+        entries=len(entries),
+        used=len(entries) - len(gone),
+        gone=len(gone),
+        fewer=sum(1 for _ in lower),
+    )
+    return Ruling(judged, tuple(dict.fromkeys(open_)), summary)
+
+
+def known_sites(known: dict[tuple[str, str], int], print_: str) -> int:
+    """The sites that a baseline holds under one fingerprint, whatever the policy called them."""
+    return sum(known.get((print_, held_as), 0) for held_as in (Class.COLD.value, Class.UNLISTED.value))
+
+
+def _judged(
+    finding: Finding, baseline: Baseline, known: dict[tuple[str, str], int], now: dict[tuple[str, str], Held]
+) -> Finding:
+    if finding.event_class is Class.HOT:
+        return finding
+    print_ = finding.event.fingerprint
+    as_unlisted = (print_, Class.UNLISTED.value)
+    if finding.event_class is Class.COLD:
+        here, there = (known_sites({k: e.sites for k, e in now.items()}, print_), known_sites(known, print_))
+    elif nameless(finding.event):
+        return _new(finding, "it names nothing, so no baseline can tell it from another")
+    else:
+        here, there = now[as_unlisted].sites, known.get(as_unlisted, 0)
+    if here > there:
+        if there:
+            return _new(finding, f"{_sites(here)}, and the baseline {baseline.path} holds {there}")
+        if (print_, Class.COLD.value) in known and finding.event_class is Class.UNLISTED:
+            return _new(
+                finding, f"the baseline {baseline.path} holds it as cold, and no cold entry allows it now"
+            )
+        return _new(finding, f"new: it is not in the baseline {baseline.path}")
+    if finding.event_class is Class.COLD:
+        return finding
+    entry = {"fingerprint": print_, "sites": there, "reason": REASON}
+    return replace(finding, decision=Decision.ALLOWED, rule=RuleSource(entry, baseline.path), why=None)
+
+
+def _new(finding: Finding, why: str) -> Finding:
+    return replace(finding, decision=Decision.BLOCKED, why=why)
+
+
+def _sites(count: int) -> str:
+    return f"{count} site{'' if count == 1 else 's'}"
+
+
+def notes(summary: BaselineSummary, policy_sha256: str | None, proven: bool) -> list[str]:
+    """What the owner of a baseline should know after a run, a sentence each; they decide nothing."""
+    found = []
+    if proven and (summary.gone or summary.fewer):
+        loose = summary.gone + summary.fewer
+        what = "1 entry" if loose == 1 else f"{loose} entries"
+        found.append(
+            f"{what} of the baseline {summary.path} could be tighter: fallbacks that it holds are gone or "
+            "fewer, and may come back unseen until `fallback-gate baseline update`"
+        )
+    if summary.policy_sha256 != policy_sha256:
+        found.append(f"the baseline {summary.path} was made under another policy than this one")
+    return found
+
+
+def silent(baseline: Baseline, verdict: Verdict) -> tuple[Held, ...]:
+    """The entries of compilers that the run does not show at work: that they are gone proves nothing.
+
+    A compiler that works inside another one is at work where that one is.
+    """
+    seen = {compiler.name for process in verdict.processes for compiler in process.compilers}
+    seen |= {finding.event.compiler for finding in verdict.findings}
+    seen |= {name for name, reader in READERS.items() if reader.inside & seen}
+    return tuple(entry for entry in baseline.entries if entry.compiler not in seen)
+
+
+def refusal(verdict: Verdict) -> str | None:
+    """Why a baseline may not be written from this run: it is frozen while the gate is red."""
+    if verdict.outcome is None:
+        return "an input could not be read"
+    if not verdict.proven:
+        return "the run is not proven: its logs could not have shown every fallback"
+    if verdict.outcome is not Outcome.PASS:
+        return f"the run is {verdict.outcome.value}: a baseline is frozen while the gate is red"
+    return None

@@ -1,0 +1,166 @@
+"""`fallback-gate diff` on real logs, on reports of them, and on several at once."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fallback_gate.cli.main import cli
+from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.verdict import compare, recorded
+
+ROOT = Path(__file__).parents[2]
+TORCH = ROOT / "sample_logs" / "torch"
+DECODER = ROOT / "sample_logs" / "moe-decoder-h200"
+FIXED, CUSTOM = DECODER / "fixed.debug.log.gz", DECODER / "custom-op.debug.log.gz"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
+
+
+def diff(*arguments: str | Path) -> tuple[int, str]:
+    result = run("diff", *arguments, "-p", "builtin:strict")
+    assert result.exception is None, repr(result.exception)
+    return int(result.return_value), result.output
+
+
+def report(log: Path, into: Path) -> Path:
+    into.write_text(run("check", log, "-p", "builtin:strict", "-f", "json").output, encoding="utf-8")
+    return into
+
+
+def test_an_operator_that_fell_back_in_the_new_build() -> None:
+    code, text = diff(FIXED, CUSTOM)
+    assert code == 1
+    assert text.startswith("WORSE (exit 1): 1 new, 2 unchanged")
+    assert "moe::gate_attn" in text
+    code, text = diff(CUSTOM, FIXED)
+    assert (code, "Gone" in text) == (0, True)
+
+
+def test_gone_from_a_silent_log_proves_nothing() -> None:
+    code, text = diff(FIXED, DECODER / "disabled.default.log")
+    assert code == 3
+    assert text.startswith("UNPROVEN (exit 3)")
+
+
+def test_an_upgrade_of_the_compiler_alone_is_no_difference() -> None:
+    old, new = TORCH / "backward-operator-debug.2.7.1.log.gz", TORCH / "backward-operator.2.14.1.log"
+    code, text = diff(old, new)
+    assert code == 0
+    assert "1 unchanged" in text
+
+
+def test_reports_say_what_their_logs_say(tmp_path: Path) -> None:
+    old, new = report(FIXED, tmp_path / "old.json"), report(CUSTOM, tmp_path / "new.json")
+    by_report = json.loads(diff(old, new, "-f", "json")[1])
+    by_log = json.loads(diff(FIXED, CUSTOM, "-f", "json")[1])
+    mixed = json.loads(diff(old, CUSTOM, "-f", "json")[1])
+    assert by_report["changes"] == by_log["changes"] == mixed["changes"]
+    assert [(c["step"], c["op"], c["worse"]) for c in by_report["changes"] if c["step"] != "same"] == [
+        ("new", "moe::gate_attn", True)
+    ]
+    assert by_report["summary"] == {"new": 1, "more": 0, "moved": 0, "fewer": 0, "gone": 0, "same": 2}
+
+
+def test_folders_of_reports_and_of_logs(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    report(FIXED, tmp_path / "old" / "report.json")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "a.log.gz").write_bytes(CUSTOM.read_bytes())
+    assert diff(tmp_path / "old", tmp_path / "new")[0] == 1
+    assert diff(tmp_path / "new", tmp_path / "old")[0] == 0
+
+
+def test_an_unproven_report_proves_nothing(tmp_path: Path) -> None:
+    silent = report(DECODER / "disabled.default.log", tmp_path / "r.json")
+    assert diff(FIXED, silent)[0] == 3
+
+
+def test_an_older_report_is_asked_for_its_proof(tmp_path: Path) -> None:
+    """Before `proven` was a key, the states of the proofs said it."""
+    for log, code in ((FIXED, 0), (DECODER / "disabled.debug.log.gz", 1)):
+        path = report(log, tmp_path / "r.json")
+        old = json.loads(path.read_text(encoding="utf-8"))
+        del old["proven"]
+        path.write_text(json.dumps(old), encoding="utf-8")
+        assert diff(FIXED, path)[0] == code
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"op": "aten::topk"', '"op": 7', ["events[0].op", "text"]),
+        ('"kind": "op_fallback"', '"kind": "breaks"', ["events[0].kind", "breaks"]),
+        ('"sites": 1', '"sites": null', ["events[0].sites"]),
+        ('"events": [', '"events": 5, "x": [', ["events", "list"]),
+    ],
+)
+def test_a_broken_report_says_where(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+    path = report(FIXED, tmp_path / "r.json")
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    problem = str(run("diff", path, FIXED).exception)
+    assert all(word in problem for word in words), problem
+
+
+VALUES: st.SearchStrategy[object] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.floats()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+WHERE = st.lists(st.integers(0, 40), min_size=1, max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(where=WHERE, value=VALUES)
+def test_any_report_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, where: list[int], value: object
+) -> None:
+    """A real report with anything at any place of it."""
+    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+    whole = inner = json.loads(real_report())
+    for step in where[:-1]:
+        keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
+        if not keys or not isinstance(inner[keys[step % len(keys)]], (dict, list)):
+            break
+        inner = inner[keys[step % len(keys)]]
+    keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
+    if keys:
+        inner[keys[where[-1] % len(keys)]] = value
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    try:
+        found = recorded.read(str(path))
+    except (PolicyError, InputError):
+        return
+    side = compare.of_reports("x", [found])
+    compare.compare(side, side)
+
+
+@cache
+def real_report() -> str:
+    """The JSON report of a real log."""
+    return run("check", CUSTOM, "-p", "builtin:moe-serving", "-f", "json").output
+
+
+def test_a_missing_side_is_a_usage_error(tmp_path: Path) -> None:
+    assert "nowhere.log" in str(run("diff", FIXED, tmp_path / "nowhere.log").exception)
+
+
+def test_log_text_is_harmless(tmp_path: Path) -> None:
+    log = tmp_path / "c.log"
+    log.write_text("fallback to eager: op=::error::x\nfallback to eager: op=##[group]y\n", encoding="utf-8")
+    for form in ("text", "json"):
+        _, said = diff(FIXED, log, "-f", form)
+        assert "##[group]" not in said
+        assert not any(line.lstrip().startswith("::") for line in said.splitlines())
