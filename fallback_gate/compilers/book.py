@@ -6,7 +6,7 @@ were reported become the `Evidence` of each compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fallback_gate.compilers import near_miss
@@ -102,6 +102,16 @@ class LogEvidence:
             self.near[wording] = near_miss.NearMiss(
                 record.text, record.position, waiting.id if waiting else None
             )
+
+    def distrust(self, why: str) -> None:
+        """Keep what makes the log as a whole no proof."""
+        self.extent.problem = self.extent.problem or why
+        for evidence in self.all():
+            evidence.trouble.append(why)
+
+    def all(self) -> Iterator[Evidence]:
+        """The evidence of each compiler in each process."""
+        return (evidence for compilers in self.processes.values() for evidence in compilers.values())
 
     def of(self, process: ProcessKey, compiler: str) -> Evidence:
         """The evidence of one compiler in one process, made when first asked for."""

@@ -105,6 +105,7 @@ class Evidence:
     span: tuple[float, float] | None = None  # when the first and the last record were written
     now: float | None = None  # when the latest record that was read was written
     back: float = 0.0  # seconds
+    settings: Mapping[str, str] | None = None  # in force, where a whole seal shows a run that succeeded
 
     def add(self, sighting: Sighting) -> None:
         """Keep a sighting."""
@@ -149,6 +150,7 @@ class Evidence:
             self.rules[rule] = self.rules.get(rule, 0) + count
         self.trouble += other.trouble
         self.markers = self.markers or other.markers
+        self.settings = self.settings or other.settings
         if other.span:
             first, last = self.span or other.span
             self.span = (min(first, other.span[0]), max(last, other.span[1]))
@@ -166,6 +168,19 @@ class Evidence:
     def of(self, marker: str) -> set[tuple[str, ...]]:
         """The distinct facts that the marker told."""
         return set(self.facts.get(marker, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class StrictMode:
+    """A variable with which a stack fails rather than falls back, as its vendor says.
+
+    A sealed run that succeeded with it in force proves `kinds` for each process in which the compiler was
+    seen. `but`: what the vendor says that it does not cover, which the report repeats.
+    """
+
+    variables: Mapping[str, str]
+    kinds: frozenset[Kind]
+    but: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +206,7 @@ class Reader:
     silent: str = ""
     seen_in: str = ""
     version: Callable[[Evidence], str | None] = lambda evidence: None
+    strict: tuple[StrictMode, ...] = ()
     inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof
 
     @property
