@@ -286,6 +286,17 @@ class WaiverSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """The command whose recording was judged as it ended: its exit status (128+n for a signal), and which
+    exit code the process ends with: the gate's, or the command's own where it failed."""
+
+    exit_status: int
+    signal: str | None
+    exit_code: int
+    exit_code_of: str  # "command" or "gate"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
@@ -305,6 +316,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
+    recorded: Recorded | None = None
     tool_version: str = field(default="")
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:

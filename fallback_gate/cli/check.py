@@ -72,6 +72,9 @@ class Output(click.ParamType[tuple[str, str]]):
     "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
 )
 @click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
+@click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
+              help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
+@click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
 @click.option("--hash", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
@@ -88,6 +91,8 @@ def check_command(
     release: str | None,
     today: date | None,
     strict: bool,
+    expect_ranks: int | None,
+    sealed: bool,
     rules: tuple[str, ...],
     hash: bool,
     color: str,
@@ -117,6 +122,8 @@ def check_command(
             hash_logs=hash,
             strict=strict,
             rules=rules,
+            expect_ranks=expect_ranks,
+            sealed=sealed,
             exit_zero=exit_zero,
             progress=moved,
         )

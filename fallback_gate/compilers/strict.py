@@ -22,7 +22,8 @@ def by_strict_modes(reader: Reader, evidence: Evidence) -> Mapping[Kind, Proof]:
         if any(evidence.settings.get(name) != value for name, value in mode.variables.items()):
             continue
         named = " ".join(f"{name}={value}" for name, value in mode.variables.items())
-        why = f"the sealed run succeeded with {named}, which fails in place of a fallback"
+        how = f"with {named}, which makes it fail" if named else "and this stack fails"
+        why = f"the sealed run succeeded {how} in place of a fallback"
         for kind in mode.kinds - evidence.reported:
             proven[kind] = Proof(State.PROVEN, why + (f" ({mode.but})" if mode.but else ""))
     return proven

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -58,6 +59,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
+        "recorded": asdict(verdict.recorded) if verdict.recorded else None,
     }
 
 

@@ -57,8 +57,8 @@ class Trace:
 class Seal:
     """What a whole seal says. `exit_status`: of the command, 128+n for signal n. `settings`: variables in
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
-    the trailer that are closing records. `weaker`: what the user's own settings take from the proof, a
-    sentence each. `lines` and `sha256` are those of the whole log."""
+    the trailer that are closing records. `weaker`: what the user's own settings and the end of
+    the run take from the proof, a sentence each. `lines` and `sha256` are those of the whole log."""
 
     exit_status: int
     settings: Mapping[str, str]
@@ -145,7 +145,7 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             closings=int(last["closings"]),
             left_open=bool(last["left_open"]),
             keyed=HMAC in last,
-            weaker=tuple(str(one) for one in first["weaker"]),
+            weaker=tuple(str(one) for one in (*first["weaker"], *last["notes"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
