@@ -43,10 +43,11 @@ class Ended:
 
 
 class Command:
-    """A command with its streams ready; started by `run`, which waits for its end."""
+    """A command, started by `run`, which waits for its end, and `grace` seconds for what it leaves behind."""
 
-    def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str], environ: Mapping[str, str], grace: float = GRACE) -> None:
         self._words = list(words)
+        self._grace = grace
         self._environ = dict(environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._own_group = False
@@ -64,7 +65,7 @@ class Command:
             for number in self._early:
                 process.send_signal(number)
             returned = process.wait()
-            closed = passed.wait(GRACE)
+            closed = passed.wait(self._grace)
         if returned < 0:
             return Ended(128 - returned, _name(-returned), not closed)
         return Ended(returned, None, not closed)

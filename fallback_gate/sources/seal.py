@@ -5,7 +5,7 @@ r"""Room 1: the seal of a recorded log: its first line, its last line, and the h
     {"fallback_gate_trailer": 1, "exit_status": 0, "lines": 93, ..., "fallback_gate_sha256": "<sha256>"}
 
 The hash covers every byte of the file before it, the trailer's own included, so that by hand
-`head -c -68 compile.log | sha256sum` gives it (64 digits, a quote, a brace and a line feed are left out;
+`head -c -67 compile.log | sha256sum` gives it (64 digits, a quote, a brace and a line feed are left out;
 for an HMAC use a tool that takes a key). Only the first and the last line of a file count: text in between
 that looks like one is what the command printed. It can't add a trailer of its own to a log whose recorder
 died either: the header holds the SHA-256 of a number that the recorder shows in its trailer only.
