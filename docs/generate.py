@@ -1,19 +1,24 @@
-"""Write the pages of `docs/readers/` from the readers themselves. Run by `make docs`.
+"""Write the pages that are made from the code: `docs/readers/`, the proof rules, the settings of `record`.
 
     python docs/generate.py [--check]
 
-With `--check` nothing is written: the exit code is 1 where a page differs from what the readers say.
+Run by `make docs`. With `--check` nothing is written: the exit code is 1 where a page differs from what the
+code says.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from fallback_gate.capture.table import DANGERS, TABLE
 from fallback_gate.compilers import READERS, manual
+from fallback_gate.compilers.rule import Evidence, Reader
+from fallback_gate.model import Kind
 
-PAGES = Path(__file__).parent / "readers"
+DOCS = Path(__file__).parent
 HEAD = """\
 # What each compiler says, and when it is silent
 
@@ -23,28 +28,133 @@ is the setting that makes it speak. A compiler that is not here is taught in min
 [your-compiler.md](../your-compiler.md).
 
 """
+PROOF_HEAD = """\
+# Proof rules: what proves that a kind of fallback did not happen
+
+Generated from the readers by `make docs`; [proof.md](proof.md) explains the words. A **required** kind must
+be proven by default (a policy's `proof.required` changes that); the others are reported and do not decide.
+*Reported by* are the messages that would have said it. A marker in the policy proves what it states, for
+every compiler.
+
+"""
+SETTINGS_HEAD = """\
+# What `record` sets
+
+Generated from the settings table by `make docs`; [record.md](record.md) explains it. **Wordy** settings print
+at every call: they are set where a package of that stack is found, or by `--compilers NAME`. **Strict** modes,
+set by `--strict-modes`, make the stack fail rather than fall back. **Cold** settings run a layer
+without its cache, which is silent on a hit.
+
+"""
+DANGERS_HEAD = """
+## Variables that make any log prove less
+
+They are left as the user set them; the recording says so, and the header keeps it.
+
+"""
 
 
 def pages() -> Mapping[str, str]:
-    """Each page's text by its file name."""
-    found = {f"{reader.name}.md": manual.page(reader) for reader in READERS.values()}
-    return found | {"README.md": HEAD + manual.table(READERS.values())}
+    """Each page's text by its name below `docs/`."""
+    found = {f"readers/{reader.name}.md": manual.page(reader) for reader in READERS.values()}
+    return found | {
+        "readers/README.md": HEAD + manual.table(READERS.values()),
+        "proof-rules.md": PROOF_HEAD + _table(PROOF_COLUMNS, proof_rows(READERS.values())),
+        "record-settings.md": SETTINGS_HEAD
+        + _table(SETTINGS_COLUMNS, settings_rows())
+        + DANGERS_HEAD
+        + _table(("variable", "why"), ((f"`{one.variable}`", one.means) for one in DANGERS)),
+    }
+
+
+PROOF_COLUMNS = ("compiler", "kind", "by default", "reported by", "what proves its absence")
+
+
+def proof_rows(readers: Iterable[Reader]) -> Iterable[tuple[str, ...]]:
+    """A row for each kind of each compiler that its log can show."""
+    for reader in sorted(readers, key=lambda one: one.name.lower()):
+        weighed = reader.prove(Evidence())
+        for kind in Kind:
+            if kind not in weighed and kind not in reader.required:
+                continue
+            said = dict.fromkeys(f"`{rule.id}`" for rule in reader.rules if rule.kind is kind)
+            yield (
+                f"[{reader.name}](readers/{reader.name}.md)",
+                f"`{kind.value}`",
+                "required" if kind in reader.required else "reported",
+                ", ".join(said) or "other kinds' messages",
+                _evidence(reader, kind),
+            )
+
+
+def _evidence(reader: Reader, kind: Kind) -> str:
+    """What proves one kind: the setting, what the manual says about proof, a strict mode in a sealed run."""
+    parts = []
+    weighed = reader.prove(Evidence()).get(kind)
+    setting = (weighed.setting if weighed else None) or reader.setting
+    if setting:
+        parts.append(setting)
+    told = re.search(r"\*\*What proves[^*]*\*\*\s+(.+?)(?:\n\s*\n|$)", reader.manual, re.S)
+    if told:
+        parts.append(" ".join(told[1].split()).rstrip("."))
+    for mode in reader.strict:
+        if kind in mode.kinds:
+            named = " ".join(f"{name}={value}" for name, value in mode.variables.items())
+            parts.append(
+                f"**or a sealed run that succeeded with {named}**" + (f" ({mode.but})" if mode.but else "")
+            )
+    return "; ".join(parts)
+
+
+SETTINGS_COLUMNS = ("compiler", "variable", "", "what it shows", "what works instead, or besides")
+
+
+def settings_rows() -> Iterable[tuple[str, ...]]:
+    """A row for each variable of each stack, or one for a stack without any."""
+    for stack in TABLE:
+        name = f"[{stack.name}](readers/{stack.name}.md)"
+        instead = f"{stack.instead or '-'} ([source]({stack.page}))"
+        rows = [
+            (
+                f"`{one.variable}={one.value.replace('{traces}', 'LOG.traces')}`",
+                _mark(one.cold, stack.wordy),
+                one.shows,
+            )
+            for one in stack.settings
+        ]
+        rows += [(f"`{one.variable}={one.value}`", "strict", one.shows) for one in stack.strict]
+        for at, (variable, mark, shows) in enumerate(rows or [("none", "", "")]):
+            yield (name, variable, mark, shows, "" if at else instead)
+
+
+def _mark(cold: bool, wordy: bool) -> str:
+    return ", ".join(word for word, on in (("cold", cold), ("wordy", wordy)) if on)
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    titles = list(columns)
+    lines = [titles, ["---"] * len(titles), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def main() -> int:
     """Write the pages, or compare them."""
     wanted = pages()
-    there = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    names = {*wanted, *(f"readers/{path.name}" for path in (DOCS / "readers").glob("*.md"))}
+    there = {
+        name: (DOCS / name).read_text(encoding="utf-8") for name in sorted(names) if (DOCS / name).is_file()
+    }
     if "--check" in sys.argv[1:]:
         stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
         for name in stale:
-            print(f"docs/readers/{name}: not what the readers say; run `make docs`")
+            print(f"docs/{name}: not what the code says; run `make docs`")
         return 1 if stale else 0
-    PAGES.mkdir(exist_ok=True)
+    (DOCS / "readers").mkdir(exist_ok=True)
     for name in there.keys() - wanted.keys():
-        (PAGES / name).unlink()
+        (DOCS / name).unlink()
     for name, text in wanted.items():
-        (PAGES / name).write_text(text, encoding="utf-8")
+        (DOCS / name).write_text(text, encoding="utf-8")
     return 0
 
 
