@@ -51,6 +51,7 @@ class _Run:
     logs: dict[str, LogEvidence] = field(default_factory=dict)
     counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
     hashes: dict[str, str] = field(default_factory=dict)
+    closings: Mapping[str, int] = field(default_factory=dict)  # by log: records that are known to be genuine
 
     def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
         """Line numbers of positions in a log."""
@@ -77,6 +78,7 @@ def check(
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    _closings: Mapping[str, int] | None = None,
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
@@ -85,7 +87,8 @@ def check(
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
     expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2.
+    read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which wrote the logs itself: how
+    many closing records stand in them.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
@@ -115,7 +118,7 @@ def check(
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
         own += declared
     book = Book(READERS, (*rule.rules, *own))
-    run = _Run()
+    run = _Run(closings=_closings or {})
     for source in sources:
         _read(source, book, run, hash_logs, progress)
 
@@ -170,6 +173,10 @@ def _read(
             rests=book.rests,
         )
         said = read_log(source.path, scan, book, run.fold.add)
+    seal = getattr(stream, "seal", None)  # of a recorded log, once it is read to its end and holds
+    written = run.closings.get(source.path) if seal is None else seal.closings
+    if written is not None:
+        said.attest(written)
     run.sources[source.path] = source
     run.logs[source.path] = said
     run.counted[source.path] = count_lines
