@@ -58,6 +58,7 @@ def check(
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    _closings: Mapping[str, int] | None = None,
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
@@ -66,9 +67,9 @@ def check(
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
-    verdict unproven. `today` (UTC) decides what has
-    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2.
+    verdict unproven. `today` (UTC) decides what has expired. `progress` is called with each source and the
+    bytes read of it so far. An input that can't be read is in `Verdict.errors`, with exit code 2. `_closings`
+    is for `guard`, which wrote the logs itself: how many closing records stand in them.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
@@ -98,7 +99,7 @@ def check(
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
         own += declared
     book = Book(READERS, (*rule.rules, *own))
-    run = Run(key=key_of(environ))
+    run = Run(key=key_of(environ), closings=_closings or {})
     for source in sources:
         if not is_trace(source):
             read(source, book, run, hash_logs, progress)

@@ -193,12 +193,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the evidence says about the absence of one kind: the state, why, and what would prove it."""
+    """What the evidence says about the absence of one kind: the state, why, and what would prove it.
+
+    `final`: no other evidence about the process makes it better, since the process itself says so.
+    """
 
     state: State
     why: str
     line: int | None = None
     setting: str | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

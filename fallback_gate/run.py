@@ -30,6 +30,7 @@ class Run:
     hashes: dict[str, str] = field(default_factory=dict)
     seals: dict[str, Seal] = field(default_factory=dict)
     key: bytes | None = None  # of the seals
+    closings: Mapping[str, int] = field(default_factory=dict)  # by log: records that are known to be genuine
 
     def is_sealed(self, log: str) -> bool:
         """The log has a whole seal, or is a trace that a seal covers."""
@@ -59,6 +60,9 @@ def read(
             rests=book.rests,
         )
         said = read_log(source.path, scan, book, run.fold.add)
+    written = stream.seal.closings if stream.seal else run.closings.get(source.path)
+    if written is not None:
+        said.attest(written)
     run.sources[source.path] = source
     run.logs[source.path] = said
     run.counted[source.path] = count_lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import near_miss
+from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -85,6 +85,16 @@ class LogEvidence:
     processes: dict[ProcessKey, dict[str, Evidence]] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent)
     near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
+    closings: int = 0  # lines that are closing records, or look like one
+
+    def attest(self, written: int) -> None:
+        """The log's seal holds, and covers so many closing records: if there are just these, they count.
+
+        One line more is what somebody else printed, and nothing tells which.
+        """
+        for compilers in self.processes.values():
+            for evidence in compilers.values():
+                evidence.sealed = written == self.closings
 
     def smelt(self, record: Record, waiting: Rule | None = None) -> None:
         """Keep a line that smells of a fallback and that no rule knew, or that a user's rule waits for."""
@@ -131,6 +141,7 @@ def read_log(
     try:
         for hit in scan:
             record, known = hit.record, False
+            said.closings += record.text.startswith(closing.LINE)
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):

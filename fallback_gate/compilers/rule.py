@@ -61,6 +61,7 @@ class Sighting(NamedTuple):
     pid: int | None = None
     rank: int | None = None  # where the record itself tells it, not its envelope
     when: float | None = None  # seconds, comparable within a year; for telling processes apart
+    since: float | None = None  # where it tells of a time before it: the start of that time
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Evidence:
     now: float | None = None  # when the latest record that was read was written
     back: float = 0.0  # seconds
     settings: Mapping[str, str] | None = None  # in force, where a whole seal shows a run that succeeded
+    sealed: bool = False  # whether the closing records of this log are the recorder's own
 
     def add(self, sighting: Sighting) -> None:
         """Keep a sighting."""
@@ -118,6 +120,8 @@ class Evidence:
         self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
         self._saw(sighting.when)
+        if sighting.since is not None and self.span is not None:
+            self.span = (min(sighting.since, self.span[0]), self.span[1])
 
     def count(self, report: Report) -> None:
         """Keep that this was reported."""
@@ -151,6 +155,7 @@ class Evidence:
         self.trouble += other.trouble
         self.markers = self.markers or other.markers
         self.settings = self.settings or other.settings
+        self.sealed = self.sealed and other.sealed
         if other.span:
             first, last = self.span or other.span
             self.span = (min(first, other.span[0]), max(last, other.span[1]))

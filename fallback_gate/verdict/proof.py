@@ -19,7 +19,9 @@ _RANK = {State.PROVEN: 2, State.UNOBSERVABLE: 1, State.UNPROVEN: 0}
 
 
 def better(one: Proof, other: Proof) -> Proof:
-    """The better of two proofs of one kind: evidence about one process is pooled."""
+    """The better of two proofs of one kind: evidence about one process is pooled, unless one is final."""
+    if one.final or other.final:
+        return one if one.final else other
     return other if _RANK[other.state] > _RANK[one.state] else one
 
 
