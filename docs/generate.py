@@ -40,10 +40,10 @@ every compiler.
 SETTINGS_HEAD = """\
 # What `record` sets
 
-Generated from the settings table by `make docs`; [record.md](record.md) explains it. **Wordy** settings print
-at every call: they are set where a package of that stack is found, or by `--compilers NAME`. **Strict** modes,
-set by `--strict-modes`, make the stack fail rather than fall back. **Cold** settings run a layer
-without its cache, which is silent on a hit.
+Generated from the settings table by `make docs`; [record.md](record.md) explains it. **Wordy** settings
+print at every call: they are set where a package of that stack is found, or by `--compilers NAME`.
+**Strict** modes, set by `--strict-modes`, make the stack fail rather than fall back. **Cold** settings run a
+layer without its cache, which is silent on a hit.
 
 """
 DANGERS_HEAD = """
