@@ -111,6 +111,7 @@ def check(
     findings = tuple(policies.judge(event, rule, today) for event in events)
     processes = _judged(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
+    unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
     asked = [(expect_ranks, "--expect-ranks")] if expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
@@ -120,7 +121,7 @@ def check(
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
     smells = _smells(run)
     if strict:
-        missing += (*smells, *_unrecognised(reports))
+        missing += (*smells, *unknown)
     proven = decide.whole(processes, reports, rule, limits, missing)
     outcome = decide.outcome(findings, limits, proven)
     summary = None
@@ -141,7 +142,7 @@ def check(
         findings=findings,
         reasons=(*limits.exceeded, *limits.open, *missing),
         notes=(
-            *(() if strict else (*_unrecognised(reports), *smells)),
+            *(() if strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
         ),

@@ -18,6 +18,10 @@ from fallback_gate.sources.reader import Told
 from fallback_gate.sources.seal import Seal
 from fallback_gate.sources.traces import beside, is_trace
 
+_INNER = (
+    "a sealed log stands within this one, where its seal can't be verified: give the file that `record` wrote"
+)
+
 
 @dataclass(slots=True)
 class Run:
@@ -71,6 +75,8 @@ def read(
         if said.extent.problem is None:
             for evidence in said.all():
                 evidence.settings = stream.seal.settings
+    elif said.inner:
+        said.distrust(_INNER)
     if hash_logs:
         try:
             digest = source.sha256()

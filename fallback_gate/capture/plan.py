@@ -14,6 +14,7 @@ from fallback_gate.errors import InputError
 
 LONGEST = 1000  # characters of a value that the header repeats
 _CUDAGRAPHS = (2, 5)  # the first release of torch that surely knows the artifact
+_TEXT_ONLY = (2, 1), (2, 4)  # from the first release with TORCH_LOGS to the first that surely writes traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,13 @@ def plan(
 
 
 def _value(setting: Setting, traces: str, versions: Mapping[str, str]) -> str:
-    """The value to set; what not every release knows is added where the release is known."""
-    if setting.variable == "TORCH_LOGS" and _release(versions.get("torch", "")) >= _CUDAGRAPHS:
-        return f"{setting.value},cudagraphs"
-    return setting.value.replace(TRACES, traces)
+    """The value to set; what not every release knows, or needs, is added where the release is known."""
+    if setting.variable != "TORCH_LOGS":
+        return setting.value.replace(TRACES, traces)
+    release = _release(versions.get("torch", ""))
+    if _TEXT_ONLY[0] <= release < _TEXT_ONLY[1]:
+        return f"{setting.value},output_code"
+    return f"{setting.value},cudagraphs" if release >= _CUDAGRAPHS else setting.value
 
 
 def _release(version: str) -> tuple[int, ...]:

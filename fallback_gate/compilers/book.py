@@ -17,7 +17,10 @@ from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import cut, expression
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
+from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
+
+_SEALED = seal.HEADER.encode()
 
 
 class Book:
@@ -47,7 +50,7 @@ class Book:
             if compiler not in readers:
                 self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
         parts = [cut(anchor) for anchor in self._by_anchor]
-        self.expressions = [*(expression(head) for head, _ in parts), *near_miss.EXPRESSIONS]
+        self.expressions = [*(expression(head) for head, _ in parts), *near_miss.EXPRESSIONS, _SEALED]
         self.rests = [rest.encode() for _, rest in parts]
         self._entries = list(self._by_anchor.values())
 
@@ -86,6 +89,7 @@ class LogEvidence:
     extent: Extent = field(default_factory=Extent)
     near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
     closings: int = 0  # lines that are closing records, or look like one
+    inner: bool = False  # the header of a sealed log stands among its lines
 
     def attest(self, written: int) -> None:
         """The log's seal holds, and covers so many closing records: if there are just these, they count.
@@ -142,6 +146,8 @@ def read_log(
         for hit in scan:
             record, known = hit.record, False
             said.closings += record.text.startswith(closing.LINE)
+            if record.text.startswith(seal.OPENING):
+                said.inner = known = True
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):

@@ -27,6 +27,7 @@ HEADER = "fallback_gate_header"
 TRAILER = "fallback_gate_trailer"
 SHA256 = "fallback_gate_sha256"
 HMAC = "fallback_gate_hmac_sha256"
+OPENING = f'{{"{HEADER}": '  # what a header starts with
 FORM = 1
 KEY = "FALLBACK_GATE_SEAL_KEY"
 HEX = 64

@@ -168,6 +168,6 @@ def watched(text: Ahead, head: bytes, key: bytes | None, trace: Trace | None) ->
     """The reader that checks a text which starts with these bytes."""
     if trace is not None:
         return Expected(text, trace)
-    if head.startswith(b'{"' + seal.HEADER.encode() + b'": '):
+    if head.startswith(seal.OPENING.encode()):
         return Sealed(text, key)
     return Unsealed(text, head)

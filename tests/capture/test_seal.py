@@ -121,6 +121,14 @@ def test_docker_s_json_around_it_breaks_the_seal(sealed: bytes, tmp_path: Path) 
     assert judged(tmp_path, wrapped.encode()).outcome is Outcome.UNPROVEN
 
 
+@pytest.mark.parametrize("prefix", [b"", b"2026-11-30T05:18:00.1234567Z ", b"[rank0]: "])
+def test_shown_within_another_log_it_is_no_proof(sealed: bytes, prefix: bytes, tmp_path: Path) -> None:
+    lines = [b"Run cat compile.log\n", *sealed.splitlines(keepends=True), b"done\n", b"done\n"]
+    verdict = judged(tmp_path, b"".join(prefix + line for line in lines))
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert "stands within this one" in (verdict.logs[0].problem or "")
+
+
 def test_carriage_returns_put_in_break_the_seal(sealed: bytes, tmp_path: Path) -> None:
     assert judged(tmp_path, sealed.replace(b"\n", b"\r\n")).outcome is Outcome.UNPROVEN
 

@@ -52,7 +52,14 @@ def test_what_is_not_set_is_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "value"), [("2.1.2", TORCH), ("2.14.1+cpu", TORCH + ",cudagraphs"), ("git", TORCH)]
+    ("version", "value"),
+    [
+        ("2.0.1", TORCH),
+        ("2.1.2+cu121", TORCH + ",output_code"),
+        ("2.4.1", TORCH),
+        ("2.14.1+cpu", TORCH + ",cudagraphs"),
+        ("git", TORCH),
+    ],
 )
 def test_an_artifact_is_asked_only_of_a_release_that_knows_it(version: str, value: str) -> None:
     made = plan(chosen(["torch"], {}), {}, "t", {"torch": version}, strict=False)
