@@ -115,7 +115,7 @@ def check(
     limits = policies.limits(findings, rule)
     asked = [(expect_ranks, "--expect-ranks")] if expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
-    ranks = [seal.rank for seal in run.seals.values() if seal.rank is not None]
+    ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
     missing = decide.expectations(processes, rule, asked, ranks)
     if sealed:
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
@@ -186,7 +186,7 @@ def _log_report(
     source, said = run.sources[log], run.logs[log]
     here = found.in_log(log)
     mine = [process.outcome for process in processes if process.key in here]
-    recognised = any(said.processes.values())
+    recognised = run.speaks(log)
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:
         outcome = Outcome.BLOCKED

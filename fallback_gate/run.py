@@ -40,6 +40,10 @@ class Run:
         """The log has a whole seal, or is a trace that a seal covers."""
         return log in self.seals or self.sources[log].trace is not None
 
+    def speaks(self, log: str) -> bool:
+        """A known compiler speaks in the log."""
+        return any(self.logs[log].processes.values())
+
     def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
         """Line numbers of positions in a log."""
         if self.counted[log]:

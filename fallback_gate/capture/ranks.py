@@ -16,11 +16,14 @@ def own(environ: Mapping[str, str]) -> int | None:
 
 
 def expected(asked: int | None, command: Sequence[str], environ: Mapping[str, str]) -> int | None:
-    """How many ranks the run should have: as asked, as our launcher says, or as the command's `torchrun`."""
+    """How many ranks the run should have: as asked, as our launcher says, or as the command's `torchrun`.
+
+    A launcher's single process need not say its rank anywhere: one is expected only where it is asked for.
+    """
     if asked is not None:
         return asked
-    size = next((n for name in _SIZE if (n := _number(environ.get(name)))), None)
-    return size if size is not None else _of_torchrun(command)
+    size = next((n for name in _SIZE if (n := _number(environ.get(name)))), None) or _of_torchrun(command)
+    return size if size != 1 else None
 
 
 def _of_torchrun(command: Sequence[str]) -> int | None:

@@ -216,6 +216,14 @@ def test_each_rank_recorded_by_itself(tmp_path: Path) -> None:
     assert run(tmp_path, "check", "rank0.log", "rank1.log").returncode == 0
 
 
+def test_a_rank_in_whose_log_no_compiler_speaks_is_missing(tmp_path: Path) -> None:
+    world = {"RANK": "0", "WORLD_SIZE": "2"}
+    (tmp_path / "logs").mkdir()
+    record(tmp_path, PRINT_CLEAN, "--log", "logs/rank0.log", variables=world)
+    record(tmp_path, "print('nothing')", "--log", "logs/rank1.log", variables={**world, "RANK": "1"})
+    assert run(tmp_path, "check", "logs").returncode == 3
+
+
 def test_check_is_told_the_number_of_ranks(tmp_path: Path) -> None:
     (tmp_path / "compile.log").write_bytes(CLEAN.read_bytes())
     done = run(tmp_path, "check", "compile.log", "--expect-ranks", "3")

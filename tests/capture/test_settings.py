@@ -140,6 +140,7 @@ def test_a_script_names_its_python(tmp_path: Path) -> None:
         (["python", "-m", "torch.distributed.run", "--nproc-per-node", "4", "x.py"], 4),
         (["torchrun", "--nnodes=2", "--nproc-per-node=2", "x.py"], None),
         (["torchrun", "--nproc-per-node=gpu", "x.py"], None),
+        (["torchrun", "--standalone", "x.py"], None),
         (["python", "x.py", "--nproc-per-node=2"], None),
     ],
 )
