@@ -7,7 +7,7 @@
     policy     what is allowed
     verdict    proof first, then findings: one outcome
 
-Reports dress the verdict; they are chosen by the caller.
+`run` holds the first three, the reading of each log. Reports dress the verdict; the caller chooses them.
 """
 
 from __future__ import annotations
