@@ -38,6 +38,7 @@ def record(
     log: Path,
     environ: Mapping[str, str],
     *,
+    tool: str = "",
     compilers: Sequence[str] = (),
     strict_modes: bool = False,
     expect_ranks: int | None = None,
@@ -46,11 +47,9 @@ def record(
 ) -> Recording:
     """Run a command so that its log proves something.
 
-    `mask` takes secrets out of what the header repeats; `tell` gets each note before the command starts.
+    `tool` is our version, `mask` takes secrets out of what the header repeats; `tell` gets each note before the command starts.
     Raises `InputError` where the log can't be written, or the command can't be started.
     """
-    from fallback_gate import __version__
-
     log = log.absolute()
     key = seal.key_of(environ)
     inherited = {name: value for name, value in environ.items() if name != seal.KEY}
@@ -67,7 +66,7 @@ def record(
         tell(mask(note))
     secret = secrets.token_hex(16)
     header = {
-        "tool": __version__,
+        "tool": tool,
         "time": _now(),
         "host": socket.gethostname(),
         "command": mask(" ".join(command))[:_LONGEST_COMMAND],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fallback_gate import __version__
 from fallback_gate.capture.print_env import FORMS as ENV_FORMS
 from fallback_gate.capture.print_env import rendered as rendered_env
 from fallback_gate.cli.check import Output
@@ -76,6 +77,7 @@ def record_command(
         command,
         Path(log),
         os.environ,
+        tool=__version__,
         compilers=names,
         strict_modes=strict_modes,
         expect_ranks=expect_ranks,
