@@ -47,8 +47,9 @@ def record(
 ) -> Recording:
     """Run a command so that its log proves something.
 
-    `tool` is our version, `mask` takes secrets out of what the header repeats; `tell` gets each note before the command starts.
-    Raises `InputError` where the log can't be written, or the command can't be started.
+    `tool` is our version, `mask` takes secrets out of what the header repeats, and `tell` gets each note
+    before the command starts. Raises `InputError` where the log can't be written, or the command
+    can't be started.
     """
     log = log.absolute()
     key = seal.key_of(environ)
