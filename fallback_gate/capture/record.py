@@ -20,6 +20,7 @@ from fallback_gate.errors import InputError
 from fallback_gate.sources import seal
 
 _LONGEST_COMMAND = 4000  # characters
+_NO_CLOSING = "no process left a closing record: none used a compiler that the hook knows, or it did not load"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _sealed(
     except OSError as error:
         problem = f"a structured trace could not be read: {error.strerror or error}"
     if gather.hook() is not None and not lines:
-        notes.append("no process left a closing record: what only the in-process hook sees is not shown")
+        notes.append(_NO_CLOSING)
     if unread:
         notes.append(f"{unread} closing record(s) could not be read: a process may have been killed")
     if ended.left_open:
