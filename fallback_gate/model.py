@@ -195,12 +195,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the evidence says about the absence of one kind: the state, why, and what would prove it."""
+    """What the evidence says about the absence of one kind: the state, why, and what would prove it.
+
+    `final`: no other evidence about the process makes it better, since the process itself says so.
+    """
 
     state: State
     why: str
     line: int | None = None
     setting: str | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +306,17 @@ class BaselineSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """The command whose recording was judged as it ended: its exit status (128+n for a signal), and which
+    exit code the process ends with: the gate's, or the command's own where it failed."""
+
+    exit_status: int
+    signal: str | None
+    exit_code: int
+    exit_code_of: str  # "command" or "gate"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
@@ -323,6 +338,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
+    recorded: Recorded | None = None
     tool_version: str = field(default="")
     rules_files: tuple[RulesFile, ...] = ()
     repository: Repository | None = None

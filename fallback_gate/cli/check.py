@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import click
 
 from fallback_gate.cli.options import Day
-from fallback_gate.cli.output import for_terminal, rendered, run_at, to_files, to_stdout, wants_color
+from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
-from fallback_gate.reports import FORMATS, WITH_EXCERPTS, WITH_PLACES
+from fallback_gate.reports import FORMATS, WITH_EXCERPTS
 
 
 class Output(click.ParamType[tuple[str, str]]):
@@ -59,6 +57,9 @@ class Output(click.ParamType[tuple[str, str]]):
     "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
 )
 @click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
+@click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
+              help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
+@click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
@@ -80,6 +81,8 @@ def check_command(
     release: str | None,
     today: date | None,
     strict: bool,
+    expect_ranks: int | None,
+    sealed: bool,
     rules: tuple[str, ...],
     hash: bool,
     color: str,
@@ -114,23 +117,23 @@ def check_command(
             rules=rules,
             excerpts=not formats.isdisjoint(WITH_EXCERPTS),
             run_at=None if today else run_at(os.environ),
+            expect_ranks=expect_ranks,
+            sealed=sealed,
             exit_zero=exit_zero,
             progress=moved,
         )
-    if not formats.isdisjoint(WITH_PLACES):
-        from fallback_gate.cli.repository import repository
-
-        verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
-    dressed = {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name, _ in output}
-    read = [log.path.partition("!/")[0] for log in verdict.logs]
-    read += [policy or "", waiver or "", baseline or "", *rules]
-    to_files([(path, dressed[name]) for name, path in output if path != "-"], keep=read)
+    reports = dressed(
+        verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed
+    )
+    kept = [log.path.partition("!/")[0] for log in verdict.logs]
+    kept += [policy or "", waiver or "", baseline or "", *rules]
+    to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())
         to_stdout(for_terminal(verdict, color=in_color, verbose=verbose, quiet=quiet))
     else:
-        to_stdout(rendered(verdict, format, sarif_suppressed=sarif_suppressed))
+        to_stdout(reports[format])
     for name, path in output:
         if path == "-":
-            to_stdout(dressed[name])
+            to_stdout(reports[name])
     return verdict.exit_code

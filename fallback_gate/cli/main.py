@@ -21,6 +21,7 @@ _CONTEXT = {
 
 _COMMANDS: Final = {
     "check": "fallback_gate.cli.check:check_command",
+    "record": "fallback_gate.cli.record:record_command",
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
     "explain": "fallback_gate.cli.rules:explain_command",

@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 
 from fallback_gate.errors import GateError
 from fallback_gate.model import Verdict
-from fallback_gate.reports import FORMATS
+from fallback_gate.reports import FORMATS, WITH_PLACES
 
 
 class OutputError(GateError):
@@ -39,6 +40,16 @@ def run_at(environ: Mapping[str, str]) -> datetime | None:
         return datetime.fromtimestamp(int(pinned), timezone.utc) if pinned else datetime.now(timezone.utc)
     except (ValueError, OverflowError, OSError):
         return datetime.now(timezone.utc)
+
+
+def dressed(verdict: Verdict, formats: Iterable[str], *, sarif_suppressed: bool = False) -> dict[str, str]:
+    """The reports of these formats, with places of the repository around here where they show places."""
+    wanted = set(formats)
+    if not wanted.isdisjoint(WITH_PLACES):
+        from fallback_gate.cli.repository import repository
+
+        verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
+    return {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name in wanted}
 
 
 def rendered(verdict: Verdict, name: str, *, sarif_suppressed: bool = False) -> str:

@@ -35,7 +35,7 @@ _TOTAL = Pattern(r"^Total (?:CPU )?time:")
 _NUMBER = Pattern(r"_\d+$")
 
 
-def _named(report: Report, kind: str, layer: str, how: str) -> Report:
+def named(report: Report, kind: str, layer: str, how: str) -> Report:
     """The report of a node: its layer type, or for the type Reference what its own name ends in."""
     last = _NUMBER.sub("", layer.rpartition("/")[2])
     op = last if kind == "Reference" and last and not last.endswith(".") else kind
@@ -47,7 +47,7 @@ def _named(report: Report, kind: str, layer: str, how: str) -> Report:
 
 def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """One row of the performance counters."""
-    yield _named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
+    yield named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
 
 
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
@@ -64,7 +64,7 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     report = by_groups(rule, record, match)
     for row, line in rows(record):
         if row["how"].startswith("ref") or row["type"] == "Reference":
-            yield _named(report, row["type"], row["name"].strip(), row["how"])._replace(
+            yield named(report, row["type"], row["name"].strip(), row["how"])._replace(
                 position=record.position_at(line.at), text=line.text
             )
 

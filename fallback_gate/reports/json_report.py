@@ -6,6 +6,7 @@ taking one away or changing what it means needs a new number.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fallback_gate.model import (
@@ -57,6 +58,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "run_at": told["runAt"],
         "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
         "proven": verdict.proven,
+        "recorded": asdict(verdict.recorded) if verdict.recorded else None,
     }
 
 

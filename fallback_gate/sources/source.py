@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
+from fallback_gate.sources.seal import Trace
 from fallback_gate.sources.stream import Stream, is_plain, plain_text
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Source:
     `run.zip!/3_build.txt`. `named`: the user named it, rather than a folder or a pattern that holds it.
     `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
     `file` is where it stands (None: standard input), `member` which part of that archive it is, `once`
-    says that its bytes are gone when read, `problem` why it can't be read at all.
+    says that its bytes are gone when read, `problem` why it can't be read at all, `trace` that it is a
+    structured trace which the seal of another log covers.
     """
 
     path: str
@@ -40,13 +42,21 @@ class Source:
     member: zipfile.ZipInfo | None = None
     once: bool = False
     problem: str | None = None
+    trace: Trace | None = None
 
-    def open(self, *, limit: int = compression.LIMIT) -> Stream:
-        """Its text from the start; `limit` bounds what compressed data may hold, in bytes.
+    def open(self, *, limit: int = compression.LIMIT, key: bytes | None = None) -> Stream:
+        """Its text from the start; `limit` bounds what compressed data may hold, in bytes, and `key` verifies
+        a seal that was made with one.
 
         Opening never fails: `Stream.readinto` raises what went wrong.
         """
-        return Stream(lambda: self._stored(limit), limit)
+        return Stream(lambda: self._stored(limit), limit, key, self.trace)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells two names of one log from two logs: its real place, and which member it is."""
+        place = os.path.realpath(self.file) if self.file else self.path
+        return place, self.member.filename if self.member else ""
 
     @property
     def rereadable(self) -> bool:

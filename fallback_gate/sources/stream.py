@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive, binary, compression, encoding, reassembly
+from fallback_gate.sources import archive, binary, compression, encoding, reassembly, seal, sealed
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
@@ -19,9 +19,18 @@ from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 class Stream:
     """The text of a source, read once from its start. Use it as a context manager, and from one thread."""
 
-    def __init__(self, opener: Callable[[], AbstractContextManager[Reader]], limit: int) -> None:
+    def __init__(
+        self,
+        opener: Callable[[], AbstractContextManager[Reader]],
+        limit: int,
+        key: bytes | None = None,
+        trace: seal.Trace | None = None,
+    ) -> None:
         self._opener = opener
         self._limit = limit
+        self._key = key
+        self._trace = trace
+        self._sealed: sealed.Sealed | sealed.Unsealed | sealed.Expected | None = None
         self._stack = ExitStack()
         self._stored: Ahead | None = None
         self._text: Reader | None = None
@@ -31,6 +40,11 @@ class Stream:
     def consumed(self) -> int:
         """Bytes taken so far, in the unit of `Source.size`: what a progress bar shows."""
         return self._stored.taken if self._stored else 0
+
+    @property
+    def seal(self) -> seal.Seal | None:
+        """Once the text is read: the seal of a recorded log, if it is whole."""
+        return self._sealed.seal if self._sealed else None
 
     def readinto(self, buffer: Buffer, /) -> int:
         """Write up to `len(buffer)` bytes of text into the buffer; the number written, 0 at the end.
@@ -43,11 +57,28 @@ class Stream:
         try:
             if self._text is None:
                 self._stored = Ahead(self._stack.enter_context(self._opener()))
-                self._text = _text(self._stored, self._limit)
+                self._text = self._reader(self._stored)
             return self._text.readinto(buffer)
         except Unreadable as failure:
             self._failure = failure
             raise
+
+    def _reader(self, stored: Ahead) -> Reader:
+        """The reader that turns the bytes of a source into text."""
+        text = _plain(stored, self._limit)
+        head = text.peek(binary.HEAD)
+        if head.startswith(archive.MAGIC):
+            raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
+        written = encoding.detect(head)
+        text.skip(written.mark)
+        if written.codec:
+            text = Ahead(Chunks(encoding.transcode(text, written.codec)))
+        head = text.peek(binary.HEAD)
+        binary.refuse(head)
+        needed = reassembly.steps(head, console=written.codec is not None)
+        self._sealed = sealed.watched(text, head, self._key, self._trace)
+        watched = Later(self._sealed, codes=not needed)
+        return Chunks(reassembly.reassemble(watched, needed)) if needed else watched
 
     def __enter__(self) -> Stream:
         return self
@@ -73,23 +104,12 @@ def plain_text(stored: Reader) -> Reader:
     return Later(ahead, codes=True)
 
 
-def _text(stored: Ahead, limit: int) -> Reader:
-    """The reader that turns the bytes of a source into text."""
-    text = stored
+def _plain(stored: Ahead, limit: int) -> Ahead:
+    """What stands in packed bytes, or the bytes themselves."""
     form = compression.detect(stored.peek(binary.HEAD))
-    if form:
-        text = Ahead(Chunks(compression.unpack(stored, form, limit)))
-        if compression.detect(text.peek(binary.HEAD)):
-            raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
-    head = text.peek(binary.HEAD)
-    if head.startswith(archive.MAGIC):
-        raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
-    written = encoding.detect(head)
-    text.skip(written.mark)
-    if written.codec:
-        text = Ahead(Chunks(encoding.transcode(text, written.codec)))
-    head = text.peek(binary.HEAD)
-    binary.refuse(head)
-    needed = reassembly.steps(head, console=written.codec is not None)
-    watched = Later(text, codes=not needed)
-    return Chunks(reassembly.reassemble(watched, needed)) if needed else watched
+    if not form:
+        return stored
+    text = Ahead(Chunks(compression.unpack(stored, form, limit)))
+    if compression.detect(text.peek(binary.HEAD)):
+        raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+    return text
