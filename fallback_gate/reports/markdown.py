@@ -22,7 +22,7 @@ _SIGNS = {
     Outcome.BLOCKED: "❌ BLOCKED",
     Outcome.UNPROVEN: "❓ UNPROVEN",
 }
-_CUT = "*Some sections are left out here to keep this summary small; the JSON report has everything.*"
+_CUT = "Some sections are left out here to keep this summary small; the JSON report has everything."
 
 
 def render(verdict: Verdict) -> str:

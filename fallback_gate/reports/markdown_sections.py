@@ -256,4 +256,4 @@ def _row(cells: Iterable[str]) -> str:
 
 def _rest(count: int, noun: str) -> Iterator[str]:
     if count > 0:
-        yield from ("", f"*and {words.number(count, f'more {noun}')}: see the JSON report*")
+        yield from ("", f"And {words.number(count, f'more {noun}')}, in the JSON report.")

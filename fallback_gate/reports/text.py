@@ -86,6 +86,7 @@ def _next(sheet: Sheet, verdict: Verdict, missing: Sequence[Gap]) -> Iterator[st
 def _policy(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     name, path = verdict.policy.name, verdict.policy.path or "no policy file"
     yield from sheet.row("policy", safe.inline(name if name == path else f"{name} ({path})"))
+    yield from sheet.row("rules", ", ".join(safe.inline(file.path) for file in verdict.rules_files) or None)
 
 
 def _logs(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
