@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SAMPLE := sample_logs/moe-decoder-h200
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers docs bench site translation test-action lock clean
+.PHONY: help demo test lint types unit test-compilers test-browser docs bench site translation test-action lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,11 @@ $(VENV)/.documented: $(VENV)/.developed
 
 $(VENV)/.compilers: $(VENV)/.developed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]'
+	@command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/playwright install chromium
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
@@ -48,6 +53,9 @@ unit: $(VENV)/.developed ## The core tests
 
 test-compilers: $(VENV)/.compilers ## Run real compilers and judge what they print
 	$(BIN)/python -m pytest tests/live
+
+test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
+	$(BIN)/python -m pytest tests/browser
 
 docs: $(VENV)/.developed ## Write what the pages take from the code
 	$(BIN)/python docs/generate.py

@@ -60,21 +60,21 @@ def _finding(verdict: Verdict, group: Group, waived: bool) -> dict[str, Any]:
     reason = f": {words.sentence(event.reason)}" if event.reason else ""
     step = f" Next: {words.sentence(event.help)}" if event.help else ""
     waiver = ", waived" if waived and first.decision is Decision.BLOCKED else ""
-    text = (
-        f"{words.title(event)} ({first.event_class.value}{waiver}, {words.how_often(group)}){reason}.{step}"
-    )
+    where = words.where(event)
+    what = f"{words.title(event)}{f' at {where}' if where else ''}"
+    text = f"{what} ({first.event_class.value}{waiver}, {words.how_often(group)}){reason}.{step}"
     if waiver or first.decision is Decision.WARNED:
         severity = "minor"
     else:
         severity = "blocker" if first.event_class is Class.HOT else "critical"
     spot = place(verdict, first) or NOWHERE
-    return _entry(words.sentence(event.id), text, severity, spot, event.fingerprint)
+    return _entry(words.sentence(event.id) or "fallback", text, severity, spot, event.fingerprint)
 
 
 def _entry(check: str, text: str, severity: str, spot: Place, identity: str | None = None) -> dict[str, Any]:
     told = "\n".join((check, identity or text, spot.file))
     return {
-        "description": safe.shorten(text, DESCRIPTION_CHARACTERS),
+        "description": safe.shorten(text, DESCRIPTION_CHARACTERS) or check,
         "check_name": check,
         "fingerprint": hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest(),
         "severity": severity,

@@ -41,7 +41,7 @@ def card(verdict: Verdict, group: Group) -> dict[str, Any]:
         "docs": [address.strip().rstrip(".,;)") for address in _ADDRESS.findall(event.help)],
         "stack": " < ".join(event.stack[:20]),
         "rule": words.rule(first),
-        "spot": _spot(verdict, event.log, event.line),
+        "spot": words.where_told(verdict, event.log, event.line),
         "excerpt": _excerpt(verdict, event.log, event.line, event.text),
         "id": event.id,
         "fingerprint": event.fingerprint,
@@ -72,7 +72,7 @@ def event(verdict: Verdict, finding: Finding, order: int) -> dict[str, Any]:
         "decision": finding.decision.value,
         "event_class": finding.event_class.value,
         "place": _place(verdict, finding),
-        "spot": _spot(verdict, one.log, one.line),
+        "spot": words.where_told(verdict, one.log, one.line),
         "order": order if one.line is None else one.line,
         "count": one.count,
         "at_least": _at_least([finding]),
@@ -117,7 +117,7 @@ def proof(verdict: Verdict, row: ProofRow) -> dict[str, Any]:
         "who": ", ".join(filter(None, (row.compiler, row.who))),
         "why": row.why,
         "setting": row.setting if row.state is not State.PROVEN else None,
-        "spot": _spot(verdict, log, row.line) if row.line else "",
+        "spot": words.where_told(verdict, log, row.line) if row.line else "",
         "excerpt": _excerpt(verdict, log, row.line, ""),
     }
 
@@ -174,11 +174,6 @@ def _place(verdict: Verdict, finding: Finding) -> dict[str, str | None] | None:
     file = mine.file if mine else spot.file
     text = f"{file}:{spot.line}" if file and spot.line else file or "?"
     return {"text": text, "function": spot.function, "link": link(verdict, mine)}
-
-
-def _spot(verdict: Verdict, log: str, line: int | None) -> str:
-    """Where a log says it; its name only where there are more."""
-    return f"line {line}" if line and len(verdict.logs) == 1 else words.log_spot(log, line)
 
 
 def _excerpt(verdict: Verdict, log: str, line: int | None, text: str) -> list[dict[str, Any]]:

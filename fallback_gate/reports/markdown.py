@@ -22,7 +22,7 @@ _SIGNS = {
     Outcome.BLOCKED: "❌ BLOCKED",
     Outcome.UNPROVEN: "❓ UNPROVEN",
 }
-_CUT = "*Some sections are left out here to keep this summary small; the JSON report has everything.*"
+_CUT = "Some sections are left out here to keep this summary small; the JSON report has everything."
 
 
 def render(verdict: Verdict) -> str:
@@ -37,11 +37,11 @@ def _sections(verdict: Verdict) -> Iterator[Sequence[str]]:
         list(_head(verdict)),
         list(sections.blocked(verdict)),
         list(sections.reasons(verdict)),
-        list(sections.unproven(verdict, missing)),
+        list(sections.problems(verdict)),
         list(sections.next_steps(verdict, missing)),
+        list(sections.proof(verdict)),
         list(sections.warned(verdict)),
         list(sections.details(verdict)),
-        list(sections.proof(verdict)),
         list(sections.allowed(verdict)),
         list(sections.notes(verdict)),
         list(sections.provenance(verdict)),
@@ -51,7 +51,10 @@ def _sections(verdict: Verdict) -> Iterator[Sequence[str]]:
 
 def _head(verdict: Verdict) -> Iterator[str]:
     sign = _SIGNS[verdict.outcome] if verdict.outcome else "❌ NO VERDICT"
-    yield f"### {sign}: {safe.markdown(safe.shorten(headline(verdict), sections.LONG))}"
+    answer, _, more = headline(verdict).partition(". ")
+    yield f"### {sign}: {safe.markdown(safe.shorten(answer, sections.LONG))}"
+    if more:
+        yield from ("", safe.markdown(safe.shorten(more, sections.LONG)))
     pardon = waiver(verdict)
     if pardon:
         yield from ("", f"> **{safe.markdown(safe.shorten(pardon, sections.LONG))}**")

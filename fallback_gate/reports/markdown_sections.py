@@ -60,7 +60,11 @@ def _where(verdict: Verdict, finding: Finding) -> str:
     spot = event.location
     if spot is None or not spot.file:
         shown = words.where(event)
-        return _cell(shown) if shown else f"not told; log line {_cell(words.log_spot(event.log, event.line))}"
+        return (
+            _cell(shown)
+            if shown
+            else f"not told; log {_cell(words.where_told(verdict, event.log, event.line))}"
+        )
     found = place(verdict, finding)
     address = link(verdict, found) if found and found.of_user else None
     file = found.file if found and found.of_user else spot.file
@@ -91,38 +95,32 @@ def reasons(verdict: Verdict) -> Iterator[str]:
         yield from _bullets(told)
 
 
-def unproven(verdict: Verdict, missing: Sequence[Gap]) -> Iterator[str]:
-    """What the log could not have shown, and the setting that would show it."""
-    problems = [log for log in verdict.logs if log.problem]
-    if missing:
-        yield from ("#### Not proven", "", "| kinds | by | why | set |", "| --- | --- | --- | --- |")
-        for gap in missing[:MOST_ROWS]:
-            kinds = ", ".join(f"`{kind.value}`" for kind in gap.kinds) or "everything"
-            logs = words.distinct(process.log for process in gap.processes)
-            by = f"{_cell(gap.compiler)} in " if gap.compiler else ""
-            by += _cell(logs[0]) if len(logs) == 1 else words.number(len(logs), "log")
-            setting = _cell(gap.setting, LONG) if gap.setting else "-"
-            yield _row([kinds, by, safe.markdown(safe.shorten(words.sentence(gap.why), LONG)), setting])
-        yield from _rest(len(missing) - MOST_ROWS, "gap")
-    if problems:
-        yield from ("", "#### Logs with a problem", "") if missing else ("#### Logs with a problem", "")
-        yield from _bullets([f"{log.path}: {log.problem}" for log in problems])
+def problems(verdict: Verdict) -> Iterator[str]:
+    """Logs that were not read to their end, or not judged, unless the first line says so already."""
+    told = [f"{log.path}: {log.problem}" for log in verdict.logs if log.problem]
+    if told and (len(verdict.logs) > 1 or verdict.outcome is not Outcome.UNPROVEN):
+        yield from ("#### Logs with a problem", "")
+        yield from _bullets(told)
 
 
 def next_steps(verdict: Verdict, missing: Sequence[Gap]) -> Iterator[str]:
     """What to do now, in order."""
     steps: list[str] = []
+    settings = next_settings(missing)
     found = verdict.decided(Decision.BLOCKED)
     if found and verdict.outcome is Outcome.BLOCKED:
         ids = words.distinct(finding.event.id for finding in found)[:3]
         explain = ", ".join(safe.code(f"fallback-gate explain {name}") for name in ids)
         steps = [
-            "Change the code at the places above; the last column says how.",
+            "Repair each one where the table says; its last column tells how.",
             f"What it means and costs: {explain}.",
             "If one of them may fall back, list it under `cold` in the policy: reason, owner, expiry date.",
         ]
+        steps += [
+            f"Log with {safe.code(setting)}: this log does not show everything." for setting in settings
+        ]
     if verdict.outcome is Outcome.UNPROVEN:
-        steps = [f"Compile again with {safe.code(setting)}." for setting in next_settings(missing)]
+        steps = [f"Compile again with {safe.code(setting)}." for setting in settings]
         steps += (
             []
             if steps
@@ -167,14 +165,18 @@ def proof(verdict: Verdict) -> Iterator[str]:
     yield from ("#### Proof: would the log have shown a fallback?", "")
     yield from ("| kind | state | by | why |", "| --- | --- | --- | --- |")
     for row in rows[:MOST_ROWS]:
-        line = f" ({_cell(words.log_spot(row.processes[0].log, row.line))})" if row.line else ""
+        spot = _cell(words.where_told(verdict, row.processes[0].log, row.line))
+        line = f" ({spot})" if row.line else ""
+        setting = (
+            f"<br>set {_cell(row.setting, LONG)}" if row.setting and row.state is not State.PROVEN else ""
+        )
         by = ", ".join(filter(None, (_cell(row.compiler) if row.compiler else "", safe.markdown(row.who))))
         yield _row(
             [
                 f"`{row.kind.value}`" if row.kind else "every kind",
                 f"{_STATES[row.state]} {row.standing}",
                 by,
-                safe.markdown(safe.shorten(words.sentence(row.why), LONG)) + line,
+                safe.markdown(safe.shorten(words.sentence(row.why), LONG)) + line + setting,
             ]
         )
     yield from _rest(len(rows) - MOST_ROWS, "row")
@@ -256,4 +258,4 @@ def _row(cells: Iterable[str]) -> str:
 
 def _rest(count: int, noun: str) -> Iterator[str]:
     if count > 0:
-        yield from ("", f"*and {words.number(count, f'more {noun}')}: see the JSON report*")
+        yield from ("", f"And {words.number(count, f'more {noun}')}, in the JSON report.")

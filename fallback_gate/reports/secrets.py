@@ -38,14 +38,16 @@ _SECRETS: Final = (
         HIDDEN,
     ),
     # Tokens with a known first part: GitHub, Hugging Face, AWS, GitLab, Slack, OpenAI, NVIDIA, Google,
-    # npm, PyPI, Docker, Databricks, Vault, Weights & Biases, SendGrid, Stripe.
+    # npm, PyPI, Docker, Databricks, Vault, Weights & Biases, SendGrid, Stripe,
+    # Square, Telegram.
     (
         Pattern(
             r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|hf_[A-Za-z0-9]{16,}"
             r"|(?:AKIA|ASIA)[0-9A-Z]{16}|gl(?:pat|rt|dt)-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
             r"|sk-(?=[\w-]{0,60}\d)[\w-]{20,}|nvapi-[\w-]{20,}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}"
             r"|pypi-[\w-]{30,}|ya29\.[\w-]{20,}|dckr_pat_[\w-]{20,}|dapi[0-9a-f]{32}|hvs\.[\w-]{20,}"
-            r"|wandb_v1_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|[rs]k_live_[0-9A-Za-z]{16,})"
+            r"|wandb_v1_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|[rs]k_live_[0-9A-Za-z]{16,}"
+            r"|sq0csp-[\w-]{40,}|\d{8,10}:AA[\w-]{33}(?![\w-]))"
         ),
         HIDDEN,
     ),
@@ -109,34 +111,12 @@ _SECRETS: Final = (
 )
 # One cheap look first: nearly no line has any of these, in lower case.
 _SUSPECT: Final = (
-    *(
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "hf_",
-        "akia",
-        "asia",
-        "glpat-",
-        "glrt-",
-        "gldt-",
-    ),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "akia", "asia", "glpat-", "glrt-"),
     *("xox", "sk-", "nvapi-", "aiza", "npm_", "pypi-", "eyj", "://", "-----begin", "password", "passwd"),
     *("passphrase", "secret", "key", "pwd=", "token", "bearer", "authorization", "cookie", "sig"),
-    *(
-        "ya29.",
-        "dckr_pat_",
-        "dapi",
-        "hvs.",
-        "wandb_v1_",
-        "sg.",
-        "k_live_",
-        "hooks.slack.com",
-        "/api/webhooks/",
-    ),
-)
+    *("gldt-", "ya29.", "dckr_pat_", "dapi", "hvs.", "wandb_v1_", "sg.", "k_live_", "sq0csp-", ":aa"),
+    *("hooks.slack.com", "/api/webhooks/"),
+)  # fmt: skip
 
 
 def redact(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fallback_gate.model import Decision, Finding, ProcessVerdict, State, Verdict
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.gaps import Gap
-from fallback_gate.reports.groups import by_operator
+from fallback_gate.reports.groups import Group, by_operator
 from fallback_gate.reports.sheet import ELSEWHERE, LABEL_COLUMNS, MOST_ROWS, Sheet
 
 MOST_BLOCKS = 20
@@ -58,6 +58,13 @@ def _block(sheet: Sheet, group: Sequence[Finding], steps: dict[str, str]) -> Ite
     told = steps.setdefault(event.help, name)
     step = words.sentence(event.help) if told == name or sheet.everything else f"as for {told}"
     yield from sheet.row("next", step or None, indent=4, style="cyan")
+    yield from _fingerprints(sheet, group)
+
+
+def _fingerprints(sheet: Sheet, group: Group) -> Iterator[str]:
+    """What a waiver or a baseline names, where everything is asked for."""
+    told = words.distinct(safe.inline(finding.event.fingerprint) for finding in group)
+    yield from sheet.row("id", f"fingerprint {', '.join(told)}" if sheet.everything else None, indent=4)
 
 
 def _excerpt(sheet: Sheet, finding: Finding) -> Iterator[str]:
@@ -108,6 +115,7 @@ def warned(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
         place = f"at {where} ({spot})" if where else f"({spot})"
         yield from sheet.paragraph(f"{words.title(event)}, {words.how_often(group)} {place}")
         yield from sheet.row("rule", words.rule(group[0]), indent=4)
+        yield from _fingerprints(sheet, group)
     yield from sheet.rest(len(groups) - len(shown))
 
 
@@ -132,6 +140,9 @@ def allowed(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         for name, kind, count, until, owner, reason, rule in rows:
             yield from sheet.paragraph(f"{name}: {kind}, count {count}")
             yield from sheet.row("until", f"{until}, {owner}: {reason} ({rule})", indent=4)
+    for group in shown if sheet.everything else ():
+        yield from sheet.paragraph(words.op(group[0].event))
+        yield from _fingerprints(sheet, group)
     yield from sheet.rest(len(groups) - len(shown))
 
 
