@@ -70,6 +70,7 @@ def check(
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
+    `baseline`: fallbacks that may stay, while none may be added.
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
@@ -158,6 +159,8 @@ def check(
         logs=reports,
         processes=processes,
         findings=findings,
+        proven=proven,
+        baseline=ruling.summary if ruling else None,
         reasons=(*limits.exceeded, *limits.open, *missing),
         notes=(
             *(() if strict else (*unknown, *smells)),
@@ -171,8 +174,6 @@ def check(
         rules_files=tuple(rules_files),
         run_at=run_at,
         excerpts=around.excerpts(findings, processes, run.sources) if excerpts else {},
-        baseline=ruling.summary if ruling else None,
-        proven=proven,
     )
 
 

@@ -269,6 +269,19 @@ class LogReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
+
+    path: str
+    tool_version: str
+    policy_sha256: str | None
+    entries: int
+    used: int
+    gone: int  # entries whose fallback the run does not show
+    fewer: int  # entries whose fallback has fewer sites now
+
+
+@dataclass(frozen=True, slots=True)
 class PolicySummary:
     """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
 
@@ -290,19 +303,6 @@ class WaiverSummary:
     expires: date
     applied: bool
     problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineSummary:
-    """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
-
-    path: str
-    tool_version: str
-    policy_sha256: str | None
-    entries: int
-    used: int
-    gone: int  # entries whose fallback the run does not show
-    fewer: int  # entries whose fallback has fewer sites now
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +334,8 @@ class Verdict:
     logs: tuple[LogReport, ...]
     processes: tuple[ProcessVerdict, ...]
     findings: tuple[Finding, ...]
+    proven: bool = False
+    baseline: BaselineSummary | None = None
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -344,8 +346,6 @@ class Verdict:
     repository: Repository | None = None
     run_at: datetime | None = None
     excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
-    baseline: BaselineSummary | None = None
-    proven: bool = False
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

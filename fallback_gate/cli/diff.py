@@ -69,11 +69,11 @@ def diff_command(
 
 def _side(name: str, policy: str | None, today: date | None, rules: tuple[str, ...]) -> Side:
     """One run: its JSON reports where it has any, else its logs."""
-    from fallback_gate.verdict import compare, recorded
+    from fallback_gate.verdict import compare, past_report
 
     there = os.path.join(glob.escape(name), "*.json") if os.path.isdir(name) else name
     files = [there] if os.path.isfile(there) else sorted(glob.glob(there, recursive=True))
-    reports = [recorded.read(file) for file in files if recorded.is_report(file)]
+    reports = [past_report.read(file) for file in files if past_report.is_report(file)]
     if reports:
         return compare.of_reports(name, reports)
     from fallback_gate.gate import check

@@ -23,11 +23,11 @@ _CONTEXT = {
 _COMMANDS: Final = {
     "check": "fallback_gate.cli.check:check_command",
     "record": "fallback_gate.cli.record:record_command",
+    "explain": "fallback_gate.cli.rules:explain_command",
+    "rules": "fallback_gate.cli.rules:rules_command",
+    "policy": "fallback_gate.cli.policy:policy_command",
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
-    "explain": "fallback_gate.cli.rules:explain_command",
-    "policy": "fallback_gate.cli.policy:policy_command",
-    "rules": "fallback_gate.cli.rules:rules_command",
     "waiver": "fallback_gate.cli.waiver:waiver_command",
 }
 

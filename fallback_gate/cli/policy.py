@@ -16,6 +16,7 @@ from fallback_gate.cli.options import Day, form
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.errors import InputError
 from fallback_gate.model import Verdict
+from fallback_gate.policy.find import NAMES
 from fallback_gate.reports import safe
 
 _TODAY = click.option(
@@ -53,13 +54,22 @@ def init_command(
     if output and os.path.lexists(output) and not force:
         raise InputError(f"{output} is there; name another file, or take its place with --force")
     verdict = _strictly(logs, rules, today)
-    text = draft(verdict, name or (Path(output).stem if output else "my-model"), safe.inline)
+    text = draft(verdict, name or _name(output), safe.inline)
     if output is None:
         to_stdout(text)
         return 0
     to_files([(output, text)], keep=[log.path.partition("!/")[0] for log in verdict.logs])
     click.echo(safe.inline(f"wrote {output}: read each line, then `fallback-gate policy lint {output}`"))
     return 0
+
+
+def _name(output: str | None) -> str:
+    """The policy's name by its file, or by the folder where the file has the usual name."""
+    if output is None:
+        return "my-model"
+    path = Path(output)
+    usual = path.name in {Path(name).name for name in NAMES}
+    return (path.resolve().parent.name if usual else path.stem) or "my-model"
 
 
 def _strictly(logs: Sequence[str], rules: Sequence[str], today: date | None) -> Verdict:

@@ -43,11 +43,11 @@ def new_command(
     It names each blocked fallback by its fingerprint: any other one still blocks. A report that is not
     blocked has nothing to waive, and a waiver never helps a run that is unproven.
     """
-    from fallback_gate.verdict import recorded
+    from fallback_gate.verdict import past_report
 
     if output and os.path.lexists(output) and not force:
         raise InputError(f"{output} is there; name another file, or take its place with --force")
-    said = recorded.read(report)
+    said = past_report.read(report)
     if said.outcome not in (Outcome.BLOCKED, Outcome.WAIVED):
         is_ = said.outcome.value if said.outcome else "without a verdict"
         raise InputError(f"{report} is {is_}: a waiver is for what is blocked")

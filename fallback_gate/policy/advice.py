@@ -7,9 +7,10 @@ may hold. Shipped entries are ours to keep, and only their own linting speaks of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from fallback_gate.model import Finding, Kind
 from fallback_gate.policy import globs
@@ -17,6 +18,7 @@ from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, Unhot
 from fallback_gate.policy.shipped import PREFIX
 
 PLACEHOLDER = "FILL IN"
+_Asked = Mapping[str, tuple[str, ...]]  # what an entry asks for: globs by key
 _NAMING = ("op", "function", "file", "layer")
 
 
@@ -87,15 +89,18 @@ def _never(section: str, entry: Entry, compilers: set[str]) -> Iterator[Advice]:
 
 def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> Iterator[Advice]:
     standing = [entry for entry in policy.cold if not entry.expired(today)]
+    asked, asked_hot = [entry.asks() for entry in standing], [entry.asks() for entry in policy.hot]
     for at, entry in enumerate(standing):
         source = entry.rule.source
         if not any(_names(entry, key) for key in _NAMING):
             text = "the cold entry names no operator, function, file or layer: it lets whole kinds go"
             yield Advice("too-wide", source, f"{text}; name what it is for")
-        if (hot := next((hot for hot in policy.hot if covers_hot(hot, entry)), None)) is not None:
-            text = f"the cold entry allows nothing: the hot entry at {hot.rule.source} covers all of it"
+        covering = (i for i, wide in enumerate(asked_hot) if _all_covered(wide, asked[at], hot=True))
+        if (hot := next(covering, None)) is not None:
+            place = policy.hot[hot].rule.source
+            text = f"the cold entry allows nothing: the hot entry at {place} covers all of it"
             yield Advice("contradiction", source, f"{text}, and hot beats cold")
-        if (other := _shadow(standing, at)) is not None:
+        if (other := _shadow(standing, asked, at)) is not None:
             text = f"the cold entry at {other.rule.source} covers all of it; keep one"
             yield Advice("shadowed", source, text)
         if entry.max_count == 0:
@@ -106,16 +111,19 @@ def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> 
         yield from _ends("cold", entry, today, soon)
 
 
-def _shadow(cold: Sequence[ColdEntry], at: int) -> ColdEntry | None:
+def _shadow(cold: Sequence[ColdEntry], asked: Sequence[_Asked], at: int) -> ColdEntry | None:
     """A cold entry that covers this one; of two that are the same, the one that would stay."""
 
     def rank(index: int) -> tuple[bool, int]:
         return not cold[index].rule.source.startswith(PREFIX), index
 
-    for other_at, other in enumerate(cold):
-        covers = other_at != at and other.max_count is None and _covers(other, cold[at])
-        if covers and (rank(other_at) < rank(at) or not _covers(cold[at], other)):
-            return other
+    for other in range(len(cold)):
+        if other == at or cold[other].max_count is not None:
+            continue
+        if _all_covered(asked[other], asked[at], hot=False):
+            is_same = _all_covered(asked[at], asked[other], hot=False)
+            if not is_same or rank(other) < rank(at):
+                return cold[other]
     return None
 
 
@@ -177,27 +185,21 @@ def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
     )
 
 
-def covers_hot(hot: HotEntry, cold: ColdEntry) -> bool:
-    """Whether each event that the cold entry may allow is one that the hot entry blocks."""
-    return _all_covered(hot, cold, hot=True)
+def _all_covered(wide: _Asked, narrow: _Asked, *, hot: bool) -> bool:
+    """Whether the wide keys match each event that the narrow ones match; hot entries are read more widely."""
+    for key, patterns in wide.items():
+        asked = narrow.get(key)
+        if asked is None:
+            if key != "kinds" or _kinds(patterns) != frozenset(Kind):
+                return False
+        elif not all(_covered(key, patterns, glob, hot) for glob in asked):
+            return False
+    return True
 
 
-def _covers(first: ColdEntry, second: ColdEntry) -> bool:
-    return _all_covered(first, second, hot=False)
-
-
-def _all_covered(wide: Entry, narrow: Entry, *, hot: bool) -> bool:
-    asked = narrow.asks()
-    return all(
-        key in asked and all(_covered(key, patterns, glob, hot) for glob in asked[key])
-        if key != "kinds" or key in asked
-        else _kinds(patterns) == set(Kind)
-        for key, patterns in wide.asks().items()
-    )
-
-
-def _kinds(patterns: tuple[str, ...]) -> set[Kind]:
-    return {kind for kind in Kind if globs.matches(patterns, kind.value)}
+@lru_cache(maxsize=1024)
+def _kinds(patterns: tuple[str, ...]) -> frozenset[Kind]:
+    return frozenset(kind for kind in Kind if globs.matches(patterns, kind.value))
 
 
 def _covered(key: str, patterns: tuple[str, ...], glob: str, hot: bool) -> bool:

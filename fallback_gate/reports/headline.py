@@ -64,7 +64,9 @@ def _blocked_sentence(verdict: Verdict) -> str:
     if not names:
         return words.sentence(verdict.reasons[0]) if verdict.reasons else "the policy forbids what was found"
     kinds = words.distinct(words.KIND_WORDS[f.event.kind] for f in blocked if words.op(f.event) == names[0])
-    allows = "the baseline does not hold it" if verdict.baseline else "the policy does not allow it"
+    allows = "the policy does not allow it"
+    if verdict.baseline:
+        allows = "neither the policy nor the baseline allows it"
     forbidden = "on the hot path" if hot else f"and {allows}"
     if len(names) == 1:
         text = f"{names[0]} fell back {forbidden} ({'; '.join(kinds[:2])})"

@@ -51,13 +51,13 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "processes": [_process(process) for process in verdict.processes],
         "events": [_event(finding) for finding in verdict.findings],
         "notes": list(verdict.notes),
+        "proven": verdict.proven,
+        "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
         "rules": told["rules"],
         "run_at": told["runAt"],
-        "baseline": _baseline(verdict.baseline) if verdict.baseline else None,
-        "proven": verdict.proven,
         "recorded": asdict(verdict.recorded) if verdict.recorded else None,
     }
 
@@ -131,6 +131,18 @@ def _event(finding: Finding) -> dict[str, Any]:
     }
 
 
+def _baseline(baseline: BaselineSummary) -> dict[str, Any]:
+    return {
+        "path": baseline.path,
+        "tool_version": baseline.tool_version,
+        "policy_sha256": baseline.policy_sha256,
+        "entries": baseline.entries,
+        "used": baseline.used,
+        "gone": baseline.gone,
+        "fewer": baseline.fewer,
+    }
+
+
 def _rule(rule: RuleSource) -> dict[str, Any]:
     return {**rule.entry, "source": rule.source}
 
@@ -144,16 +156,4 @@ def _waiver(waiver: WaiverSummary) -> dict[str, Any]:
         "expires": waiver.expires.isoformat(),
         "applied": waiver.applied,
         "problem": waiver.problem,
-    }
-
-
-def _baseline(baseline: BaselineSummary) -> dict[str, Any]:
-    return {
-        "path": baseline.path,
-        "tool_version": baseline.tool_version,
-        "policy_sha256": baseline.policy_sha256,
-        "entries": baseline.entries,
-        "used": baseline.used,
-        "gone": baseline.gone,
-        "fewer": baseline.fewer,
     }

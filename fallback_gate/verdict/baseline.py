@@ -30,6 +30,7 @@ from fallback_gate.model import (
 from fallback_gate.policy.limits import worst
 
 REASON = "it was there when the baseline was made"
+_Sites = dict[tuple[str, str], int]  # by fingerprint and what the policy calls it
 
 
 def place(location: Location | None) -> tuple[str, str]:
@@ -91,15 +92,16 @@ class Ruling:
 
 def judge(baseline: Baseline, findings: Sequence[Finding]) -> Ruling:
     """Hold the findings of a run against a baseline."""
-    now = {(entry.fingerprint, entry.held_as): entry for entry in held(findings)}
-    entries = tuple(now.values()) if baseline.growing else baseline.entries
-    known = {(entry.fingerprint, entry.held_as): entry.sites for entry in entries}
-    judged = tuple(_judged(finding, baseline, known, now) for finding in findings)
-    gone = [entry for entry in entries if (entry.fingerprint, entry.held_as) not in now]
-    lower = (entry for key, entry in now.items() if entry.sites < known.get(key, 0))
+    met = held(findings)
+    entries = met if baseline.growing else baseline.entries
+    now, known = _by_print(met), _by_print(entries)
+    judged = tuple(_judged(finding, baseline.path, known, now) for finding in findings)
+    there = {finding.event.fingerprint for finding in findings}
+    gone = [entry for entry in entries if entry.fingerprint not in there]
+    fewer = sum(sites < known.get(key, 0) for key, sites in now.items())
     stayed = [f for f in judged if f.event_class is not Class.HOT and f.decision is Decision.ALLOWED]
     open_ = (
-        f"the baseline holds {_sites(known_sites(known, f.event.fingerprint))} of {f.event.op} "
+        f"the baseline holds {_sites(_all_sites(known, f.event.fingerprint))} of {f.event.op} "
         f"({f.event.kind.value}), met by at least {_sites(f.event.sites)}: the compiler says it once for many"
         for f in stayed
         if f.event.count_is_lower_bound
@@ -111,41 +113,41 @@ def judge(baseline: Baseline, findings: Sequence[Finding]) -> Ruling:
         entries=len(entries),
         used=len(entries) - len(gone),
         gone=len(gone),
-        fewer=sum(1 for _ in lower),
+        fewer=fewer,
     )
     return Ruling(judged, tuple(dict.fromkeys(open_)), summary)
 
 
-def known_sites(known: dict[tuple[str, str], int], print_: str) -> int:
-    """The sites that a baseline holds under one fingerprint, whatever the policy called them."""
-    return sum(known.get((print_, held_as), 0) for held_as in (Class.COLD.value, Class.UNLISTED.value))
+def _by_print(entries: Iterable[Held]) -> _Sites:
+    return {(entry.fingerprint, entry.held_as): entry.sites for entry in entries}
 
 
-def _judged(
-    finding: Finding, baseline: Baseline, known: dict[tuple[str, str], int], now: dict[tuple[str, str], Held]
-) -> Finding:
+def _all_sites(sites: _Sites, print_: str) -> int:
+    """The sites under one fingerprint, whatever the policy calls them."""
+    return sum(sites.get((print_, held_as.value), 0) for held_as in (Class.COLD, Class.UNLISTED))
+
+
+def _judged(finding: Finding, path: str, known: _Sites, now: _Sites) -> Finding:
     if finding.event_class is Class.HOT:
         return finding
     print_ = finding.event.fingerprint
     as_unlisted = (print_, Class.UNLISTED.value)
     if finding.event_class is Class.COLD:
-        here, there = (known_sites({k: e.sites for k, e in now.items()}, print_), known_sites(known, print_))
+        here, there = _all_sites(now, print_), _all_sites(known, print_)
     elif nameless(finding.event):
         return _new(finding, "it names nothing, so no baseline can tell it from another")
     else:
-        here, there = now[as_unlisted].sites, known.get(as_unlisted, 0)
+        here, there = now[as_unlisted], known.get(as_unlisted, 0)
     if here > there:
         if there:
-            return _new(finding, f"{_sites(here)}, and the baseline {baseline.path} holds {there}")
+            return _new(finding, f"{_sites(here)}, and the baseline {path} holds {there}")
         if (print_, Class.COLD.value) in known and finding.event_class is Class.UNLISTED:
-            return _new(
-                finding, f"the baseline {baseline.path} holds it as cold, and no cold entry allows it now"
-            )
-        return _new(finding, f"new: it is not in the baseline {baseline.path}")
+            return _new(finding, f"the baseline {path} holds it as cold, and no cold entry allows it now")
+        return _new(finding, f"new: it is not in the baseline {path}")
     if finding.event_class is Class.COLD:
         return finding
     entry = {"fingerprint": print_, "sites": there, "reason": REASON}
-    return replace(finding, decision=Decision.ALLOWED, rule=RuleSource(entry, baseline.path), why=None)
+    return replace(finding, decision=Decision.ALLOWED, rule=RuleSource(entry, path), why=None)
 
 
 def _new(finding: Finding, why: str) -> Finding:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from fallback_gate.events.names import spellings
 from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
 from fallback_gate.model import Class, Event, Finding, Kind, State, Verdict
 from fallback_gate.policy.limits import worst
 from fallback_gate.verdict.baseline import place
-from fallback_gate.verdict.recorded import Recorded
+from fallback_gate.verdict.past_report import PastReport
 
 WORSE_EXIT, UNPROVEN_EXIT = 1, 3
+MOST_HOMES = 100  # of one operator that are gone, among which the nearest is looked for
 _DEVICE = re.compile(r"(?<!supported )\bon (?:the )?(\w+ExecutionProvider|[A-Z][A-Z0-9_]+)\b")
+_WORST_FIRST = (Class.HOT, Class.UNLISTED, Class.COLD)
 _ORDER = {step: at for at, step in enumerate(Step)}
 
 
@@ -27,15 +30,15 @@ def of_verdict(name: str, verdict: Verdict) -> Side:
     processes = verdict.processes
     compilers = {(c.name, c.version): None for process in processes for c in process.compilers}
     ranks = sorted({process.rank for process in processes if process.rank is not None})
-    return Side(name, _fallbacks(verdict.findings), _problem(verdict), tuple(compilers), tuple(ranks))
+    return Side(name, _fallbacks([verdict.findings]), _problem(verdict), tuple(compilers), tuple(ranks))
 
 
-def of_reports(name: str, reports: Sequence[Recorded]) -> Side:
+def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
     """A run of which one or more JSON reports tell."""
     problems = (f"{report.path}: {report.problem}" for report in reports if report.problem)
     return Side(
         name,
-        _fallbacks([finding for report in reports for finding in report.findings]),
+        _fallbacks([report.findings for report in reports]),
         next(problems, None),
         tuple(dict.fromkeys(compiler for report in reports for compiler in report.compilers)),
         tuple(sorted({rank for report in reports for rank in report.ranks})),
@@ -58,11 +61,29 @@ def _problem(verdict: Verdict) -> str | None:
     return next(told, None) or missing or next(iter([*verdict.reasons, *whys]), "its evidence is incomplete")
 
 
-def _fallbacks(findings: Iterable[Finding]) -> tuple[Fallback, ...]:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.event.fingerprint, []).append(finding)
-    return tuple(_fallback(group) for group in groups.values())
+def _fallbacks(parts: Iterable[Sequence[Finding]]) -> tuple[Fallback, ...]:
+    """The fallbacks of a run that is told in parts, of which each may be a rank: of sites the most count."""
+    found: dict[str, Fallback] = {}
+    for findings in parts:
+        groups: dict[str, list[Finding]] = {}
+        for finding in findings:
+            groups.setdefault(finding.event.fingerprint, []).append(finding)
+        for print_, group in groups.items():
+            one = _fallback(group)
+            found[print_] = _joined(found[print_], one) if print_ in found else one
+    return tuple(found.values())
+
+
+def _joined(one: Fallback, other: Fallback) -> Fallback:
+    classes = (one.event_class, other.event_class)
+    return replace(
+        one,
+        sites=max(one.sites, other.sites),
+        reports=one.reports + other.reports,
+        at_least=one.at_least or other.at_least,
+        device=one.device or other.device,
+        event_class=next((kind for kind in _WORST_FIRST if kind in classes), None),
+    )
 
 
 def _fallback(group: Sequence[Finding]) -> Fallback:
@@ -81,7 +102,7 @@ def _fallback(group: Sequence[Finding]) -> Fallback:
         reports=sum(event.count for event in events),
         at_least=any(event.count_is_lower_bound for event in events),
         device=_device(events),
-        event_class=next(one for one in (Class.HOT, Class.UNLISTED, Class.COLD) if one in classes),
+        event_class=next(one for one in _WORST_FIRST if one in classes),
         spot=f"{first.log}:{first.line}" if first.line else first.log,
     )
 
@@ -99,15 +120,19 @@ def compare(old: Side, new: Side) -> Comparison:
     before = {one.fingerprint: one for one in old.fallbacks}
     after = {one.fingerprint: one for one in new.fallbacks}
     changes = [_both(before[print_], one) for print_, one in after.items() if print_ in before]
-    gone = [one for print_, one in before.items() if print_ not in after]
+    gone: dict[str, list[Fallback]] = {}
+    for print_, one in before.items():
+        if print_ not in after:
+            gone.setdefault(_operator(one), []).append(one)
     for one in (one for print_, one in after.items() if print_ not in before):
-        home = _moved_from(one, gone)
-        if home is None:
+        homes = gone.get(_operator(one), [])[:MOST_HOMES] if one.op != "*" else []
+        if not homes:
             changes.append(Change(Step.NEW, None, one))
-        else:
-            gone.remove(home)
-            changes.append(Change(Step.MOVED, home, one, _what_moved(home, one)))
-    changes += [Change(Step.GONE, one, None) for one in gone]
+            continue
+        home = max(homes, key=lambda old: _alike(old, one))
+        gone[_operator(one)].remove(home)
+        changes.append(Change(Step.MOVED, home, one, _what_moved(home, one)))
+    changes += [Change(Step.GONE, one, None) for ones in gone.values() for one in ones]
     changes.sort(key=lambda c: (_ORDER[c.step], c.shown.op, c.shown.kind.value, c.shown.fingerprint))
     open_ = tuple(_open(old, new, changes))
     exit_code = UNPROVEN_EXIT if open_ else 0
@@ -123,12 +148,8 @@ def _both(old: Fallback, new: Fallback) -> Change:
     return Change(step, old, new)
 
 
-def _moved_from(new: Fallback, gone: Iterable[Fallback]) -> Fallback | None:
-    """The fallback that is gone and has the operator in common, the one that is most like this one."""
-    if new.op == "*":
-        return None
-    same = [one for one in gone if _operator(one) == _operator(new)]
-    return max(same, key=lambda one: (one.compiler == new.compiler, one.kind is new.kind), default=None)
+def _alike(one: Fallback, other: Fallback) -> tuple[bool, bool]:
+    return one.compiler == other.compiler, one.kind is other.kind
 
 
 def _operator(one: Fallback) -> str:

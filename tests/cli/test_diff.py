@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError, PolicyError
-from fallback_gate.verdict import compare, recorded
+from fallback_gate.verdict import compare, past_report
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "sample_logs" / "torch"
@@ -79,6 +79,16 @@ def test_folders_of_reports_and_of_logs(tmp_path: Path) -> None:
     assert diff(tmp_path / "new", tmp_path / "old")[0] == 0
 
 
+def test_a_report_for_each_rank_counts_as_one_run(tmp_path: Path) -> None:
+    """Two ranks with one site each have one site in the worst rank, in one report or in two."""
+    (tmp_path / "old").mkdir()
+    for rank in (0, 1):
+        report(CUSTOM, tmp_path / "old" / f"rank{rank}.json")
+    said = json.loads(diff(tmp_path / "old", CUSTOM, "-f", "json")[1])
+    assert said["summary"]["same"] == 3
+    assert {change["old"]["sites"] for change in said["changes"]} == {1}
+
+
 def test_an_unproven_report_proves_nothing(tmp_path: Path) -> None:
     silent = report(DECODER / "disabled.default.log", tmp_path / "r.json")
     assert diff(FIXED, silent)[0] == 3
@@ -140,7 +150,7 @@ def test_any_report_is_read_or_refused(
         inner[keys[where[-1] % len(keys)]] = value
     path.write_text(json.dumps(whole), encoding="utf-8")
     try:
-        found = recorded.read(str(path))
+        found = past_report.read(str(path))
     except (PolicyError, InputError):
         return
     side = compare.of_reports("x", [found])

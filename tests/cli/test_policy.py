@@ -102,6 +102,13 @@ def test_a_log_without_a_fallback_makes_a_policy_too(tmp_path: Path) -> None:
     assert said("policy", "lint", file) == ""
 
 
+def test_a_policy_of_the_usual_name_is_called_like_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "decoder").mkdir()
+    file = tmp_path / "decoder" / "fallback-gate.yaml"
+    said("policy", "init", FIXED, "-o", file)
+    assert load(str(file), date(2026, 12, 1)).name == "decoder"
+
+
 def test_init_takes_no_file_s_place_unasked(first: Path) -> None:
     assert "--force" in str(run("policy", "init", CUSTOM, "-o", first).exception)
     said("policy", "init", CUSTOM, "-o", first, "--force")

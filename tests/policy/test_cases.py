@@ -71,3 +71,10 @@ def test_a_bad_case_says_where(tmp_path: Path, case: str, words: list[str]) -> N
     told = [text for text in caught.value.problems if all(word in text for word in words)]
     assert told, caught.value.problems
     assert "policy.yaml:3: " in told[0]
+
+
+def test_the_page_s_example_is_valid(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+    example = next(block for block in page.split("```yaml\n") if block.startswith("tests:")).split("```")[0]
+    first, second = policy(tmp_path, example).tests
+    assert (first.verdict, second.verdict) == (Outcome.BLOCKED, Outcome.UNPROVEN)

@@ -135,6 +135,12 @@ def test_a_cold_entry_that_ends_takes_the_excuse_with_it() -> None:
     assert decisions(of(finding()), finding(found_as=Class.COLD)) == [Decision.ALLOWED]
 
 
+def test_what_turned_hot_or_unlisted_is_not_gone() -> None:
+    before = of(finding(found_as=Class.COLD), finding("aten::topk"))
+    said = judge(before, [finding(), finding("aten::topk", Class.HOT)]).summary
+    assert (said.used, said.gone, said.fewer) == (2, 0, 0)
+
+
 def test_a_message_printed_once_for_many_leaves_the_rest_open() -> None:
     once = finding(count_is_lower_bound=True)
     ruling = judge(of(once), [once])

@@ -37,7 +37,7 @@ _OUTCOMES = {one.value: one for one in Outcome}
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class PastReport:
     """What a report says. `outcome` is None where no verdict was reached."""
 
     path: str
@@ -60,7 +60,7 @@ def is_report(path: str) -> bool:
     return head.startswith(b"{") and f'"{SCHEMA}"'.encode() in head
 
 
-def read(path: str) -> Recorded:
+def read(path: str) -> PastReport:
     """Read a report. Raises PolicyError with all that is wrong with it."""
     try:
         with open(path, "rb") as file:
@@ -80,7 +80,7 @@ def read(path: str) -> Recorded:
     return found
 
 
-def _report(page: Page, path: str) -> Recorded:
+def _report(page: Page, path: str) -> PastReport:
     top = _mapping(page, (), page.value)
     if top.get("schema") != SCHEMA:
         page.complain((), f"the schema is {shown(top.get('schema'))}", f"name a JSON report of {SCHEMA}")
@@ -97,7 +97,7 @@ def _report(page: Page, path: str) -> Recorded:
     said = top.get("verdict")
     if said is not None and str(said) not in _OUTCOMES:
         page.complain(("verdict",), f"{shown(said)} is no verdict", f"known: {', '.join(_OUTCOMES)}")
-    return Recorded(
+    return PastReport(
         path=path,
         outcome=_OUTCOMES.get(str(said)),
         policy=PolicySummary(str(policy.get("name")), _text(policy.get("path")), _text(policy.get("sha256"))),
