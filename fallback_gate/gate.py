@@ -87,8 +87,8 @@ def check(
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
     expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which wrote the logs itself: how
-    many closing records stand in them.
+    read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its
+    log itself: how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.

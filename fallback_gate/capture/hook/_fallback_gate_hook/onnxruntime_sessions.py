@@ -7,11 +7,12 @@ node; the hook asks it to keep that, which changes nothing of what it computes. 
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections import Counter
 from types import ModuleType
 from typing import Any, Callable
+
+from . import patches
 
 MODULE = "onnxruntime"
 USED: list[Callable[[], None]] = []
@@ -26,7 +27,6 @@ def watch(onnxruntime: ModuleType) -> None:
     session = onnxruntime.InferenceSession
     original = session._create_inference_session
 
-    @functools.wraps(original)
     def create(self: Any, providers: Any, *arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()
@@ -40,7 +40,7 @@ def watch(onnxruntime: ModuleType) -> None:
         _note(self, asked, None)
         return made
 
-    session._create_inference_session = create
+    patches.put(session, "_create_inference_session", create)
 
 
 def _names(providers: Any) -> list[str] | None:

@@ -8,12 +8,11 @@ in 0.27.
 
 from __future__ import annotations
 
-import functools
 import sys
 from types import ModuleType
 from typing import Any, Callable
 
-from . import imports
+from . import imports, patches
 
 MODULE = "tvm.relax.vm_build"
 USED: list[Callable[[], None]] = []
@@ -28,14 +27,13 @@ def watch(vm_build: ModuleType) -> None:
     """Look at each module that goes to code generation."""
     original = vm_build._vmcodegen
 
-    @functools.wraps(original)
     def vmcodegen(builder: Any, mod: Any, *arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()
         _note(mod)
         return original(builder, mod, *arguments, **named)
 
-    vm_build._vmcodegen = vmcodegen  # type: ignore[attr-defined]
+    patches.put(vm_build, "_vmcodegen", vmcodegen)
     for home in ("tvm.s_tir.dlight.gpu.fallback", "tvm.dlight.gpu.fallback"):
         imports.after(home, _watch_fallback)
 
@@ -43,14 +41,13 @@ def watch(vm_build: ModuleType) -> None:
 def _watch_fallback(module: ModuleType) -> None:
     original = module.Fallback.apply
 
-    @functools.wraps(original)
     def apply(self: Any, func: Any, *arguments: Any, **named: Any) -> Any:
         schedule = original(self, func, *arguments, **named)
         if schedule is not None and len(_FALLBACK) < 100 * MOST:
             _FALLBACK[_symbol(func)] = None
         return schedule
 
-    module.Fallback.apply = apply
+    patches.put(module.Fallback, "apply", apply)
 
 
 def _symbol(func: Any) -> str:
