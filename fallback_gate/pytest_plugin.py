@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run a marked test in a guard."""
+    __tracebackhide__ = True
     marker = item.get_closest_marker(MARKER)
     if marker is None:
         return (yield)
@@ -59,6 +60,7 @@ def fallback_gate_guard(request: pytest.FixtureRequest) -> Callable[..., Abstrac
 def _guarded(item: pytest.Item, *arguments: Any, **named: Any) -> Iterator[Guard]:
     from fallback_gate.guarding import guard
 
+    __tracebackhide__ = True
     gate = guard(*arguments, **named)
     try:
         with gate:
