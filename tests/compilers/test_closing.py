@@ -223,6 +223,7 @@ GATE = {
         ({"asked": [{**CLEAN["asked"][0], "backend": "aot_eager"}]}, [("eager_frame", "*")], "aot_eager"),
         ({"asked": [{**GATE, "backend": "eager", "disabled": False}]}, [], None),  # never called
         ({"failed": [{"name": "f", "file": "/a.py", "line": 1, "type": "Unsupported", "reason": "Dynamo recompile limit exceeded"}]}, [("recompile_limit", "f")], "limit"),
+        ({"failed": [{"name": "f", "type": "RecompileLimitExceeded", "reason": "recompile_limit reached"}]}, [("recompile_limit", "f")], "limit"),
         ({"failed": [{"name": "f", "file": "/a.py", "line": 1, "type": "BackendCompilerFailed", "reason": "x"}]}, [("compile_error", "f")], "x"),
         ({"failed": [{"name": "torch_dynamo_resume_in_f_at_7", "type": None, "reason": ""}]}, [("eager_frame", "f")], "given up"),
         ({"counters": {"inductor": {"cudagraph_skips": 2}}}, [("cudagraph_skip", "*")], "2"),
