@@ -20,7 +20,7 @@ $(VENV)/.developed: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.compilers: $(VENV)/.developed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime openvino jax
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked

@@ -69,7 +69,7 @@ def check(
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
     verdict unproven. `today` (UTC) decides what has expired. `progress` is called with each source and the
     bytes read of it so far. An input that can't be read is in `Verdict.errors`, with exit code 2. `_closings`
-    is for `guard`, which wrote the logs itself: how many closing records stand in them.
+    is for `guard`, which writes its log itself: how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
