@@ -175,3 +175,9 @@ def test_a_name_that_climbs_out_is_refused(name: str, tmp_path: Path) -> None:
     found = beside(log, Trace(name, 1, ""), [])
     assert isinstance(found, str)
     assert "outside" in found
+
+
+def test_the_folder_that_print_env_names_may_be_set_by_hand(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    record(tmp_path, program(FALLBACK), variables={"TORCH_TRACE": str(tmp_path / FOLDER)})
+    assert judged(tmp_path / "compile.log").outcome is Outcome.BLOCKED
