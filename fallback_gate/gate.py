@@ -117,6 +117,7 @@ def check(
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
     missing = decide.expectations(processes, rule, asked, ranks)
+    missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
     if sealed:
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
     smells = _smells(run)

@@ -78,6 +78,7 @@ def record(
         "respected": {name: mask(value) for name, value in settings.respected.items()},
         "strict_modes": settings.strict,
         "weaker": [mask(note) for note in settings.weaker],
+        "off": [mask(note) for note in settings.off],
         "cold": settings.cold,
         "commitment": seal.commitment(secret),
     }
