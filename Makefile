@@ -24,7 +24,7 @@ $(VENV)/.documented: $(VENV)/.developed
 	@touch $@
 
 $(VENV)/.compilers: $(VENV)/.developed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch onnx onnxruntime openvino jax
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.developed

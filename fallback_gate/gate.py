@@ -79,8 +79,8 @@ def check(
     verdict unproven. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what
     has expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that
     reports show. `progress` is called with each source and the bytes read of it so far. An input that can't
-    be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which wrote the logs itself:
-    how many closing records stand in them.
+    be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself:
+    how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -136,6 +136,7 @@ def check(
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
     missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule, asked, ranks)]
+    missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
     if sealed:
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
     smells = _smells(run)

@@ -28,7 +28,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_the_names_that_a_user_may_import() -> None:
-    assert set(fallback_gate.__all__) == {"Event", "Policy", "Verdict", "check"}
+    assert set(fallback_gate.__all__) == {"Event", "FallbackError", "Policy", "Verdict", "check", "guard"}
     for name in fallback_gate.__all__:
         assert getattr(fallback_gate, name).__doc__
     with pytest.raises(AttributeError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fallback_gate.sources.traces import FOLDER
 
@@ -17,7 +18,15 @@ LONGEST = 4 << 20  # bytes of one closing record
 _TRACE = "dedicated_log_torch_trace_*"
 _READ = 1 << 20
 
+Listed = dict[str, Any]  # name, bytes and sha256 of a trace
 Marks = Mapping[str, tuple[int, int]]  # size and time of change of each file, by name
+
+
+class Closings(NamedTuple):
+    """The closing records, each as one line, and how many files were none."""
+
+    lines: list[bytes]
+    unread: int
 
 
 def folder_of(log: Path) -> Path:
@@ -42,6 +51,8 @@ def marks(folder: Path) -> Marks:
 
 def take_in(folder: Path, before: Marks, log: Path) -> None:
     """Copy what the command wrote into the user's own folder of traces to the log's. Raises `OSError`."""
+    if folder.resolve() == folder_of(log).resolve():
+        return
     new = [name for name, mark in marks(folder).items() if before.get(name) != mark]
     if new:
         folder_of(log).mkdir(exist_ok=True)
@@ -49,22 +60,28 @@ def take_in(folder: Path, before: Marks, log: Path) -> None:
         shutil.copyfile(folder / name, folder_of(log) / name)
 
 
-def traces(log: Path) -> list[dict[str, Any]]:
-    """Each trace of the log by its name from the log's folder, with its size and hash. Raises `OSError`."""
+def traces(log: Path) -> list[Listed]:
+    """Each trace of the log by its name from the log's folder, with its size and hash. Raises `OSError`.
+
+    On disk it is packed with gzip, which leaves an eighth of it; name, size and hash are those of the text.
+    """
     found = []
     for trace in sorted(folder_of(log).glob(_TRACE)):
         digest, size = hashlib.sha256(), 0
-        with open(trace, "rb") as file:
+        packed = trace.with_name(trace.name + ".gz")
+        with open(trace, "rb") as file, gzip.open(packed, "wb", compresslevel=6) as text:
             while block := file.read(_READ):
                 digest.update(block)
                 size += len(block)
+                text.write(block)
+        trace.unlink()
         name = f"{folder_of(log).name}/{trace.name}"
         found.append({"name": name, "bytes": size, "sha256": digest.hexdigest()})
     return found
 
 
-def closings(folder: Path) -> tuple[list[bytes], int]:
-    """The closing records that processes left in the folder, each as one line, and how many are no record."""
+def closings(folder: Path) -> Closings:
+    """The closing records that processes left in the folder."""
     lines, unread = [], 0
     for record in sorted(folder.glob("closing-*.json")):
         try:
@@ -76,7 +93,7 @@ def closings(folder: Path) -> tuple[list[bytes], int]:
             lines.append(json.dumps(said, ensure_ascii=True).replace("##", "#\\u0023").encode())
         except (OSError, ValueError, RecursionError):
             unread += 1
-    return lines, unread
+    return Closings(lines, unread)
 
 
 def hook() -> Path | None:

@@ -21,7 +21,8 @@ _TEXT_ONLY = (2, 1), (2, 4)  # from the first release with TORCH_LOGS to the fir
 class Plan:
     """`variables` are to be set, `in_force` are those and the user's own of the same names, `respected` the
     user's that differ, `weaker` what they take from the proof and `cold` which layers run without their
-    cache, a sentence each. `strict`: the strict modes in force."""
+    cache, a sentence each. `strict`: the strict modes in force. `off`: those of `weaker` by which a compiler
+    is switched off."""
 
     variables: Mapping[str, str]
     in_force: Mapping[str, str]
@@ -29,6 +30,7 @@ class Plan:
     weaker: tuple[str, ...]
     cold: tuple[str, ...]
     strict: tuple[str, ...]
+    off: tuple[str, ...]
 
 
 def chosen(names: Sequence[str], versions: Mapping[str, str]) -> list[Stack]:
@@ -82,12 +84,13 @@ def plan(
             elif not setting.within(mine):
                 respected[name] = mine
                 weaker.append(f"{name}={mine[:LONGEST]} was set already; it may not show {setting.shows}")
+    off: list[str] = []
     for danger in DANGERS:
-        if danger.holds(environ.get(danger.variable, "")):
-            respected[danger.variable] = environ[danger.variable]
-            weaker.append(
-                f"{danger.variable}={environ[danger.variable][:LONGEST]} was set already: {danger.means}"
-            )
+        value = environ.get(danger.variable, "")
+        if danger.holds(value):
+            respected[danger.variable] = value
+            weaker.append(f"{danger.variable}={value[:LONGEST]} was set already: {danger.means}")
+            off += weaker[-1:] if danger.off else []
     known = {setting.variable for stack in stacks for setting in (*stack.settings, *stack.strict)}
     in_force = {name: environ[name][:LONGEST] for name in sorted(known & environ.keys())} | variables
     return Plan(
@@ -97,6 +100,7 @@ def plan(
         weaker=tuple(dict.fromkeys(weaker)),
         cold=tuple(dict.fromkeys(cold)),
         strict=tuple(modes),
+        off=tuple(off),
     )
 
 

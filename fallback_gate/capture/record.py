@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from fallback_gate.capture import found, gather, ranks
 from fallback_gate.capture.log import Log
-from fallback_gate.capture.plan import Plan, chosen, plan
+from fallback_gate.capture.plan import chosen, plan
 from fallback_gate.capture.process import GRACE, Command, Ended
 from fallback_gate.capture.table import TABLE
 from fallback_gate.errors import InputError
@@ -79,13 +78,14 @@ def record(
         "respected": {name: mask(value) for name, value in settings.respected.items()},
         "strict_modes": settings.strict,
         "weaker": [mask(note) for note in settings.weaker],
+        "off": [mask(note) for note in settings.off],
         "cold": settings.cold,
         "commitment": seal.commitment(secret),
     }
     written = _opened(log, key)
     written.header(header)
-    theirs = settings.respected.get("TORCH_TRACE")
-    before = gather.marks(Path(theirs)) if theirs else {}
+    own_traces = settings.respected.get("TORCH_TRACE")
+    before = gather.marks(Path(own_traces)) if own_traces else {}
     with tempfile.TemporaryDirectory(prefix="fallback-gate-", ignore_cleanup_errors=True) as folder:
         given = {**inherited, **settings.variables, **gather.with_hook(inherited, folder)}
         try:
@@ -93,38 +93,18 @@ def record(
         except BaseException:
             written.close()
             raise
-        lines, unread = gather.closings(Path(folder))
-    return _sealed(log, written, ended, lines, unread, settings, before, secret)
-
-
-def _sealed(
-    log: Path,
-    written: Log,
-    ended: Ended,
-    lines: Sequence[bytes],
-    unread: int,
-    settings: Plan,
-    before: gather.Marks,
-    secret: str,
-) -> Recording:
-    """Close the log: the closing records, then the trailer."""
-    notes = []
+        closings = gather.closings(Path(folder))
+    traces: list[gather.Listed] = []
     problem = None
-    traced: list[dict[str, Any]] = []
     try:
-        if theirs := settings.respected.get("TORCH_TRACE"):
-            gather.take_in(Path(theirs), before, log)
-        traced = gather.traces(log)
+        if own_traces:
+            gather.take_in(Path(own_traces), before, log)
+        traces = gather.traces(log)
     except OSError as error:
         problem = f"a structured trace could not be read: {error.strerror or error}"
-    if gather.hook() is not None and not lines:
-        notes.append(_NO_CLOSING)
-    if unread:
-        notes.append(f"{unread} closing record(s) could not be read: a process may have been killed")
-    if ended.left_open:
-        notes.append(f"a process that the command left behind still held its output {GRACE:.0f} s later")
-    count = written.finish(lines)
-    facts = {
+    notes = _notes(closings, ended)
+    count = written.finish(closings.lines)
+    trailer = {
         "exit_status": ended.exit_status,
         "signal": ended.signal,
         "time": _now(),
@@ -133,14 +113,26 @@ def _sealed(
         "bytes": written.bytes,
         "line_feeds_added": written.added,
         "closings": count,
-        "traces": traced,
+        "traces": traces,
         "notes": notes,
         "secret": secret,
     }
     if problem is None:
-        written.seal(facts)
+        written.seal(trailer)
     written.close()
     return Recording(log, ended, problem or written.problem, tuple(notes))
+
+
+def _notes(closings: gather.Closings, ended: Ended) -> list[str]:
+    """What the end of the run leaves open, a sentence each."""
+    notes = []
+    if gather.hook() is not None and not closings.lines:
+        notes.append(_NO_CLOSING)
+    if closings.unread:
+        notes.append(f"{closings.unread} closing record(s) could not be read: a process may have been killed")
+    if ended.left_open:
+        notes.append(f"a process that the command left behind still held its output {GRACE:.0f} s later")
+    return notes
 
 
 def _opened(log: Path, key: bytes | None) -> Log:

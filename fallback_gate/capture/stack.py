@@ -57,11 +57,12 @@ class Stack:
 @dataclass(frozen=True, slots=True)
 class Danger:
     """A variable with which a log proves less, whoever set it: `values` are those that matter (none: all but
-    empty, 0 and false)."""
+    empty, 0 and false). `off`: it switches a compiler off, which is no silence but a fallback of all."""
 
     variable: str
     means: str
     values: tuple[str, ...] = ()
+    off: bool = False
 
     def holds(self, value: str) -> bool:
         """Whether this value is one of those."""

@@ -32,6 +32,10 @@ _JAX = ("jax", "jax")
 _TVM = ("tvm.relax", "tvm")
 CPU = onnxruntime_placement.CPU
 _ON_CPU = {CPU, "AzureExecutionProvider"}
+_PLUMBING = {
+    f"relax.{name}"
+    for name in ("call_tir", "call_tir_inplace", "call_tir_with_grad", "null_value", "shape_of")
+}
 _SAME_PLATFORM = {"cuda": "gpu", "rocm": "gpu"}
 
 
@@ -179,9 +183,19 @@ def _modules_prove(facts: Facts) -> Mapping[Kind, str]:
     }
 
 
+def _builds(facts: Facts) -> list[Facts]:
+    """The modules that went to code generation; where none did, those that a pipeline made."""
+    builds = rows(facts.get("builds"))
+    return [build for build in builds if build.get("codegen") is not False] or builds
+
+
 def packed(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
-    """Calls that leave the module for a packed function of a library."""
-    for build in rows(facts.get("builds")):
+    """Calls that leave the module for a packed function of a library, and operators that nothing lowered."""
+    for build in _builds(facts):
+        for name, times in table(build.get("operators")).items():
+            if build.get("codegen") is False and text(name) not in _PLUMBING:
+                op, *further = tvm_names.relax(text(name))
+                yield base(rule, record, closing, op, f"{count(times)} calls that no pass lowered", *further)
         for name, times in table(build.get("packed")).items():
             yield base(rule, record, closing, text(name), f"{count(times)} calls of a packed function")
         for one in rows(build.get("functions")):
@@ -192,7 +206,7 @@ def packed(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterab
 
 def unscheduled(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
     """Functions with a reduction that have no schedule, or the one of last resort."""
-    for build in rows(facts.get("builds")):
+    for build in _builds(facts):
         for one in rows(build.get("functions")):
             if one.get("reduces") and (one.get("fallback") or not one.get("scheduled")):
                 op, *further = tvm_names.fused(text(one.get("name")))
@@ -208,10 +222,11 @@ def _builds_prove(facts: Facts) -> Mapping[Kind, str]:
     if any("problem" in one or len(rows(one.get("functions"))) >= 200 for one in builds):
         return {}
     why = "the process looked at each module that it built: "
-    return {
-        Kind.OP_FALLBACK: why + "what it calls outside of the module is told",
-        Kind.UNTUNED_CONFIG: why + "each function without a schedule is told",
-    }
+    found = {Kind.OP_FALLBACK: why + "what it calls outside of the module is told"}
+    scheduled = any(one.get("scheduled") for one in builds)
+    if not scheduled or facts.get("last_resort") == "watched":
+        found[Kind.UNTUNED_CONFIG] = why + "each function without a schedule is told"
+    return found
 
 
 _GOT = '"error": null, "got": ["CPUExecutionProvider"]'

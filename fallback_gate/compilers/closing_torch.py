@@ -124,7 +124,7 @@ def given_up(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iter
 
 def _kind(failed: Facts) -> Kind:
     reason, kind = text(failed.get("reason")), text(failed.get("type"))
-    if "recompile limit" in reason or "cache_size_limit" in reason:
+    if any(said in reason for said in torch_trace.LIMITS):
         return Kind.RECOMPILE_LIMIT
     return Kind.COMPILE_ERROR if kind and kind != "Unsupported" else Kind.EAGER_FRAME
 

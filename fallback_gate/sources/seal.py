@@ -58,8 +58,9 @@ class Trace:
 class Seal:
     """What a whole seal says. `exit_status`: of the command, 128+n for signal n. `settings`: variables in
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
-    the trailer that are closing records. `weaker`: what the user's own settings and the end of
-    the run take from the proof, a sentence each. `lines` and `sha256` are those of the whole log."""
+    the trailer that are closing records. `weaker`: what the user's own settings and the end of the run take
+    from the proof, a sentence each; `off` are those of them by which a compiler was switched off. `lines` and
+    `sha256` are those of the whole log."""
 
     exit_status: int
     settings: Mapping[str, str]
@@ -70,6 +71,7 @@ class Seal:
     left_open: bool = False
     keyed: bool = False
     weaker: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
     lines: int = 0
     sha256: str = ""
 
@@ -146,6 +148,7 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             closings=int(last["closings"]),
             left_open=bool(last["left_open"]),
             keyed=HMAC in last,
+            off=tuple(str(one) for one in first["off"]),
             weaker=tuple(str(one) for one in (*first["weaker"], *last["notes"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):

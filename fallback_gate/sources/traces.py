@@ -1,7 +1,7 @@
 """Room 1: the structured traces that a sealed log names, beside it on disk or in the same archive.
 
 A name is taken only if it leads into the log's own folder of traces: `compile.log.traces/x.log` beside
-`compile.log`. The folder may have been renamed with the log; its last part is all that must be there.
+`compile.log`, packed or not. The log may have another name by now; the folder keeps its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def beside(log: Source, trace: Trace, known: Iterable[Source]) -> Source | str:
         return f"the sealed trace {name} can't be looked for: the log is no file"
     if log.member is not None:
         above = log.member.filename.rpartition("/")[0]
-        wanted = {f"{above}/{trace.name}" if above else trace.name}
+        wanted = {f"{above}/{trace.name}{ending}".lstrip("/") for ending in _PACKED}
         for other in known:
             if other.file == log.file and other.member is not None and other.member.filename in wanted:
                 return replace(other, trace=trace)

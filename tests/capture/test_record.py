@@ -262,3 +262,13 @@ def _start(folder: Path, program: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+
+
+@pytest.mark.parametrize("variable", ["TRITON_INTERPRET", "TORCHDYNAMO_DISABLE"])
+def test_a_compiler_that_is_switched_off_is_no_silence(variable: str, tmp_path: Path) -> None:
+    record(tmp_path, PRINT_CLEAN, variables={variable: "1"})
+    verdict = check([tmp_path / "compile.log"], cwd=tmp_path, environ={})
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert any(variable in reason for reason in verdict.reasons)
+    record(tmp_path, PRINT_CLEAN, variables={variable: "0"})
+    assert check([tmp_path / "compile.log"], cwd=tmp_path, environ={}).outcome is Outcome.PASS

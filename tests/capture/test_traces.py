@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import zipfile
@@ -67,7 +68,7 @@ def test_a_trace_is_sealed_and_read_as_the_same_run(recorded: Path) -> None:
     verdict = judged(recorded)
     assert verdict.outcome is Outcome.PASS
     assert len(verdict.processes) == 1
-    assert [Path(log.path).name for log in verdict.logs] == ["compile.log", NAME]
+    assert [Path(log.path).name for log in verdict.logs] == ["compile.log", NAME + ".gz"]
 
 
 def test_what_only_the_trace_shows_blocks(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_what_only_the_trace_shows_blocks(tmp_path: Path) -> None:
 
 
 def test_given_both_it_is_read_once(recorded: Path) -> None:
-    for logs in ((recorded, recorded.parent / FOLDER), (recorded.parent / FOLDER / NAME, recorded)):
+    for logs in ((recorded, recorded.parent / FOLDER), (recorded.parent / FOLDER / (NAME + ".gz"), recorded)):
         verdict = judged(*logs)
         assert verdict.outcome is Outcome.PASS
         assert len(verdict.logs) == 2
@@ -86,25 +87,32 @@ def test_given_both_it_is_read_once(recorded: Path) -> None:
 
 @pytest.mark.parametrize("change", ["byte", "line", "cut", "gone", "empty"])
 def test_a_trace_that_is_not_the_sealed_one_never_passes(recorded: Path, change: str) -> None:
-    place = recorded.parent / FOLDER / NAME
-    data = place.read_bytes()
+    place = recorded.parent / FOLDER / (NAME + ".gz")
+    data = gzip.decompress(place.read_bytes())
+    assert data.decode() == trace(KERNEL)
     if change == "gone":
         place.unlink()
     else:
-        place.write_bytes(
-            {
-                "byte": data.replace(b"triton_poi", b"triton_pox"),
-                "line": b"".join(data.splitlines(keepends=True)[:-1]),
-                "cut": data[:-1],
-                "empty": b"",
-            }[change]
-        )
+        changed = {
+            "byte": data.replace(b"triton_poi", b"triton_pox"),
+            "line": b"".join(data.splitlines(keepends=True)[:-1]),
+            "cut": data[:-1],
+            "empty": b"",
+        }[change]
+        place.write_bytes(gzip.compress(changed))
     for logs in ((recorded,), (recorded, recorded.parent / FOLDER)):
         if change == "gone" and len(logs) == 2:
             continue  # a folder without a file is an input that is missing
         verdict = judged(*logs)
         assert verdict.outcome is Outcome.UNPROVEN
         assert any("the seal is broken" in (log.problem or "") for log in verdict.logs)
+
+
+def test_a_trace_may_be_unpacked(recorded: Path) -> None:
+    packed = recorded.parent / FOLDER / (NAME + ".gz")
+    (recorded.parent / FOLDER / NAME).write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+    assert judged(recorded).outcome is Outcome.PASS
 
 
 def test_log_and_traces_may_move_together(recorded: Path, tmp_path: Path) -> None:
@@ -119,7 +127,7 @@ def test_log_and_traces_may_move_together(recorded: Path, tmp_path: Path) -> Non
 def test_in_an_archive_they_are_found_beside_it(recorded: Path) -> None:
     archive = recorded.parent / "run.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        packed.write(recorded.parent / FOLDER / NAME, f"out/{FOLDER}/{NAME}")
+        packed.write(recorded.parent / FOLDER / (NAME + ".gz"), f"out/{FOLDER}/{NAME}.gz")
         packed.write(recorded, "out/compile.log")
     verdict = judged(archive)
     assert verdict.outcome is Outcome.PASS
@@ -136,7 +144,7 @@ def test_a_user_s_own_folder_of_traces_is_taken_in(tmp_path: Path) -> None:
     (own / "dedicated_log_torch_trace_old.log").write_text("of an earlier run\n")
     done = record(tmp_path, program(FALLBACK), variables={"TORCH_TRACE": str(own)})
     assert done.returncode == 0
-    assert [one.name for one in (tmp_path / FOLDER).iterdir()] == [NAME]
+    assert [one.name for one in (tmp_path / FOLDER).iterdir()] == [NAME + ".gz"]
     assert (own / NAME).exists()
     assert judged(tmp_path / "compile.log").outcome is Outcome.BLOCKED
 
@@ -167,3 +175,9 @@ def test_a_name_that_climbs_out_is_refused(name: str, tmp_path: Path) -> None:
     found = beside(log, Trace(name, 1, ""), [])
     assert isinstance(found, str)
     assert "outside" in found
+
+
+def test_the_folder_that_print_env_names_may_be_set_by_hand(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    record(tmp_path, program(FALLBACK), variables={"TORCH_TRACE": str(tmp_path / FOLDER)})
+    assert judged(tmp_path / "compile.log").outcome is Outcome.BLOCKED

@@ -15,7 +15,7 @@ import os
 from types import ModuleType
 from typing import Any, Callable
 
-from . import imports, jax_modules, onnxruntime_sessions, openvino_models, torch_compile, tvm_builds
+from . import imports, jax_modules, onnxruntime_sessions, openvino_models, patches, torch_compile, tvm_builds
 from .record import Record
 
 COMPILERS: dict[str, ModuleType] = {
@@ -25,6 +25,7 @@ COMPILERS: dict[str, ModuleType] = {
     "jax": jax_modules,
     "tvm": tvm_builds,
 }
+_WATCHERS: list[None] = []
 
 
 def start() -> None:
@@ -36,9 +37,20 @@ def start() -> None:
 
 def watch(used: Callable[[], None] | None = None) -> None:
     """Watch each compiler from its import on; `used` is called whenever one is put to use."""
+    _WATCHERS.append(None)
     for compiler in COMPILERS.values():
-        compiler.USED.append(used) if used else None
-        imports.after(compiler.MODULE, compiler.watch)
+        if used:
+            compiler.USED.append(used)
+        if len(_WATCHERS) == 1:
+            imports.after(compiler.MODULE, compiler.watch)
+
+
+def unwatch() -> None:
+    """Undo one `watch`; the last takes off all that was wrapped."""
+    _WATCHERS.pop()
+    if not _WATCHERS:
+        imports.forget()
+        patches.undo()
 
 
 def baseline() -> dict[str, Any]:

@@ -54,6 +54,13 @@ def after(name: str, call: Callable[[ModuleType], None]) -> None:
         sys.meta_path.insert(0, _FINDER)
 
 
+def forget() -> None:
+    """Wait for no module any more."""
+    _FINDER.waiting.clear()
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)
+
+
 def _call(call: Callable[[ModuleType], None], module: ModuleType) -> None:
     try:
         call(module)

@@ -7,13 +7,14 @@ CPU) lives on in the locations of what it became. Seen in 0.10.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
 from collections import Counter
 from types import ModuleType
 from typing import Any, Callable, Iterator
+
+from . import patches
 
 MODULE = "jax._src.compiler"
 USED: list[Callable[[], None]] = []
@@ -31,7 +32,6 @@ def watch(compiler: ModuleType) -> None:
     """Look at each module that is compiled."""
     original = compiler.compile_or_get_cached
 
-    @functools.wraps(original)
     def compile_or_get_cached(backend: Any, computation: Any, *arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()
@@ -42,7 +42,7 @@ def watch(compiler: ModuleType) -> None:
             _SITES.append({"problem": f"{type(problem).__name__}: {problem}"[:300]})
         return original(backend, computation, *arguments, **named)
 
-    compiler.compile_or_get_cached = compile_or_get_cached  # type: ignore[attr-defined]
+    patches.put(compiler, "compile_or_get_cached", compile_or_get_cached)
 
 
 def _operations(operation: Any) -> Iterator[Any]:

@@ -7,11 +7,13 @@ node; the hook asks it to keep that, which changes nothing of what it computes. 
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import sys
 from collections import Counter
 from types import ModuleType
 from typing import Any, Callable
+
+from . import patches
 
 MODULE = "onnxruntime"
 USED: list[Callable[[], None]] = []
@@ -26,7 +28,6 @@ def watch(onnxruntime: ModuleType) -> None:
     session = onnxruntime.InferenceSession
     original = session._create_inference_session
 
-    @functools.wraps(original)
     def create(self: Any, providers: Any, *arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()
@@ -40,7 +41,7 @@ def watch(onnxruntime: ModuleType) -> None:
         _note(self, asked, None)
         return made
 
-    session._create_inference_session = create
+    patches.put(session, "_create_inference_session", create)
 
 
 def _names(providers: Any) -> list[str] | None:
@@ -50,13 +51,16 @@ def _names(providers: Any) -> list[str] | None:
 
 
 def _keep_assignment(session: Any, onnxruntime: ModuleType) -> None:
-    try:
-        if hasattr(session, "get_provider_graph_assignment_info"):
-            if session._sess_options is None:
-                session._sess_options = onnxruntime.SessionOptions()
+    """Have the session keep who runs its nodes, unless its options say already."""
+    if not hasattr(session, "get_provider_graph_assignment_info"):
+        return
+    with contextlib.suppress(Exception):
+        if session._sess_options is None:
+            session._sess_options = onnxruntime.SessionOptions()
+        try:
+            session._sess_options.get_session_config_entry(_KEEP)
+        except Exception:
             session._sess_options.add_session_config_entry(_KEEP, "1")
-    except Exception:
-        pass
 
 
 def _note(session: Any, asked: list[str] | None, error: str | None) -> None:

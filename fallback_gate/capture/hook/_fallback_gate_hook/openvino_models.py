@@ -6,10 +6,11 @@ level prints it. It is read when a model is compiled. Seen in 2026.4.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from types import ModuleType
 from typing import Any, Callable
+
+from . import patches
 
 MODULE = "openvino"
 USED: list[Callable[[], None]] = []
@@ -24,11 +25,10 @@ def watch(openvino: ModuleType) -> None:
     _VERSION[0] = str(getattr(openvino, "__version__", ""))
     for name in ("compile_model", "import_model"):
         if hasattr(openvino.Core, name):
-            setattr(openvino.Core, name, _watched(getattr(openvino.Core, name)))
+            patches.put(openvino.Core, name, _watched(getattr(openvino.Core, name)))
 
 
 def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def compile_model(*arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()

@@ -8,12 +8,13 @@ end, each stance that is set, and `torch._dynamo.reset`. Seen in 2.7 and 2.14.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import weakref
 from types import ModuleType
 from typing import Any, Callable
+
+from . import patches
 
 MODULE = "torch._dynamo"
 USED: list[Callable[[], None]] = []
@@ -59,33 +60,30 @@ def watch(dynamo: ModuleType) -> None:
     if hasattr(frame, "_set_stance"):
         original = frame._set_stance
 
-        @functools.wraps(original)
         def set_stance(stance: Any) -> Any:
             _note_stance(stance)
             return original(stance)
 
-        frame._set_stance = set_stance
+        patches.put(frame, "_set_stance", set_stance)
         if hasattr(dynamo.decorators, "_set_stance"):
-            dynamo.decorators._set_stance = set_stance
+            patches.put(dynamo.decorators, "_set_stance", set_stance)
     original_reset = dynamo.reset
 
-    @functools.wraps(original_reset)
     def reset() -> None:
         _RESETS.append("reset")
         original_reset()
 
-    dynamo.reset = reset  # type: ignore[attr-defined]
+    patches.put(dynamo, "reset", reset)
 
 
 def _watch_calls(context: Any, off: bool) -> None:
     original = context.__call__
 
-    @functools.wraps(original)
     def call(self: Any, given: Any, *arguments: Any, **named: Any) -> Any:
         _note_call(given, self, off)
         return original(self, given, *arguments, **named)
 
-    context.__call__ = call
+    patches.put(context, "__call__", call)
 
 
 def _note_call(given: Any, context: Any, off: bool) -> None:

@@ -8,66 +8,106 @@ in 0.27.
 
 from __future__ import annotations
 
-import functools
 import sys
 from types import ModuleType
 from typing import Any, Callable
 
-from . import imports
+from . import imports, patches
 
-MODULE = "tvm.relax.vm_build"
+MODULE = "tvm.relax"
 USED: list[Callable[[], None]] = []
 MOST = 200
 _BUILTIN = ("vm.builtin.", "runtime.", "tirx.", "tir.")
 _BUILDS: list[dict[str, Any]] = []
 _COUNT = [0]
-_FALLBACK: dict[Any, None] = {}
+_FALLBACK: dict[str, None] = {}
+_PIPELINES: list[Any] = []
+_WATCHED: list[str] = []
+_LAST_RESORT = (
+    "tvm.s_tir.dlight.gpu.fallback",
+    "tvm.s_tir.dlight.adreno.fallback",
+    "tvm.dlight.gpu.fallback",
+)
 
 
-def watch(vm_build: ModuleType) -> None:
-    """Look at each module that goes to code generation."""
+def watch(relax: ModuleType) -> None:
+    """Look at each module that goes to code generation, or comes out of a named pipeline."""
+    vm_build = sys.modules["tvm.relax.vm_build"]
     original = vm_build._vmcodegen
 
-    @functools.wraps(original)
     def vmcodegen(builder: Any, mod: Any, *arguments: Any, **named: Any) -> Any:
         for used in USED:
             used()
         _note(mod)
         return original(builder, mod, *arguments, **named)
 
-    vm_build._vmcodegen = vmcodegen  # type: ignore[attr-defined]
-    for home in ("tvm.s_tir.dlight.gpu.fallback", "tvm.dlight.gpu.fallback"):
+    patches.put(vm_build, "_vmcodegen", vmcodegen)
+    for home in _LAST_RESORT:
         imports.after(home, _watch_fallback)
+    _watch_pipelines(relax)
+
+
+def _watch_pipelines(relax: Any) -> None:
+    """Look at what a named pipeline makes of a module: it may never go to code generation here."""
+    original = relax.get_pipeline
+
+    def get_pipeline(*arguments: Any, **named: Any) -> Any:
+        pipeline = original(*arguments, **named)
+        if len(_PIPELINES) < MOST:
+            _PIPELINES.append(pipeline)
+        return pipeline
+
+    for home in (relax, relax.pipeline):
+        patches.put(home, "get_pipeline", get_pipeline)
+    passes = sys.modules["tvm.ir.transform"].Pass
+    run = passes.__call__
+
+    def call(self: Any, mod: Any) -> Any:
+        made = run(self, mod)
+        if any(self is pipeline for pipeline in _PIPELINES):
+            for used in USED:
+                used()
+            _note(made, codegen=False)
+        return made
+
+    patches.put(passes, "__call__", call)
 
 
 def _watch_fallback(module: ModuleType) -> None:
     original = module.Fallback.apply
 
-    @functools.wraps(original)
     def apply(self: Any, func: Any, *arguments: Any, **named: Any) -> Any:
         schedule = original(self, func, *arguments, **named)
         if schedule is not None and len(_FALLBACK) < 100 * MOST:
-            _FALLBACK[_symbol(func)] = None
+            _FALLBACK[_name_of(func)] = None
         return schedule
 
-    module.Fallback.apply = apply
+    patches.put(module.Fallback, "apply", apply)
+    _WATCHED.append(module.__name__)
 
 
-def _symbol(func: Any) -> str:
-    try:
-        return str(func.attrs["global_symbol"])
-    except Exception:
-        return ""
+def _name_of(func: Any) -> str:
+    """The name of the function that a rule is applied to: the rule is not told, its caller knows."""
+    frame = sys._getframe(1)
+    for _ in range(8):
+        if frame is None:
+            break
+        for variable in frame.f_locals.values():
+            if type(variable).__name__ == "GlobalVar":
+                return str(getattr(variable, "name_hint", ""))
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
 
 
-def _note(mod: Any) -> None:
+def _note(mod: Any, codegen: bool = True) -> None:
     _COUNT[0] += 1
     if len(_BUILDS) >= MOST:
         return
     try:
-        _BUILDS.append(_calls(mod))
+        told = _calls(mod)
     except Exception as problem:
-        _BUILDS.append({"problem": f"{type(problem).__name__}: {problem}"[:300]})
+        told = {"problem": f"{type(problem).__name__}: {problem}"[:300]}
+    _BUILDS.append({"codegen": codegen, **told})
 
 
 def _calls(mod: Any) -> dict[str, Any]:
@@ -104,6 +144,7 @@ def _calls(mod: Any) -> dict[str, Any]:
         "operators": dict(list(operators.items())[:MOST]),
         "functions": [one for one in functions if _lacks(one)][:MOST],
         "all_functions": len(functions),
+        "scheduled": sum(bool(one["scheduled"]) for one in functions),
     }
 
 
@@ -128,15 +169,23 @@ def _function(tir: Any, name: str, function: Any) -> dict[str, Any]:
         ):
             extern.append(str(node.args[0]).strip('"')[:200])
 
-    tir.stmt_functor.post_order_visit(function.body, visit)
-    symbols = {_symbol(function), name, "main"} & set(_FALLBACK)
+    _walk(tir, function.body, visit)
     return {
         "name": name,
         "scheduled": scheduled,
         "reduces": reduces[0],
         "extern": extern[:MOST],
-        "fallback": bool(symbols - {"main"}),
+        "fallback": name in _FALLBACK,
     }
+
+
+def _walk(tir: Any, body: Any, visit: Callable[[Any], None]) -> None:
+    """Visit each node of a function's body, as this version does it."""
+    ffi: Any = sys.modules.get("tvm_ffi")
+    if hasattr(ffi, "structural_walk"):
+        ffi.structural_walk(body, visit)
+    else:
+        tir.stmt_functor.post_order_visit(body, visit)
 
 
 def baseline() -> int:
@@ -150,4 +199,9 @@ def facts(since: int | None = None) -> dict[str, Any] | None:
     if not made:
         return None
     version = str(getattr(sys.modules.get("tvm"), "__version__", ""))
-    return {"version": version, "made": made, "builds": _BUILDS[since or 0 :]}
+    return {
+        "version": version,
+        "made": made,
+        "builds": _BUILDS[since or 0 :],
+        "last_resort": "unnamed" if "" in _FALLBACK else "watched" if _WATCHED else "unknown",
+    }
