@@ -6,7 +6,7 @@ SAMPLE := sample_logs/moe-decoder-h200
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo pieces test lint types unit test-compilers docs bench clean
+.PHONY: help demo test lint types unit test-compilers test-browser docs pieces bench site translation test-action lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,15 @@ $(VENV)/.developed: $(VENV)/.installed
 $(VENV)/compilers/%/.installed: tests/live/requirements/%.txt
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(VENV)/.documented: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]'
+	@command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/playwright install chromium
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
@@ -47,6 +56,9 @@ unit: $(VENV)/.developed ## The core tests
 test-compilers: $(VENV)/.developed $(FAMILY:%=$(VENV)/compilers/%/.installed) ## Run real compilers and judge what they print; FAMILY=tvm runs one
 	FALLBACK_GATE_FAMILY="$(FAMILY)" $(BIN)/python -m pytest tests/live
 
+test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
+	$(BIN)/python -m pytest tests/browser
+
 docs: $(VENV)/.developed ## Write what the pages take from the code
 	$(BIN)/python docs/generate.py
 
@@ -56,5 +68,22 @@ pieces: $(VENV)/.developed ## Choose anew what the scan looks for
 bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
 
+site: $(VENV)/.documented ## Build the documentation as a site, in build/site
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+docs: translation
+translation: $(VENV)/.developed ## Bring the code blocks of README.md into README.zh-CN.md
+	$(BIN)/python docs/translation.py
+
+test-action: $(VENV)/.developed ## Run the Action and the hooks whole, each with an environment of its own
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python -m pytest tests/action/live
+
+lock: $(VENV)/.developed ## Write the Action's locked dependencies anew
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	echo 'hatchling>=1.24' | $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+		--upgrade --no-emit-index-url --custom-compile-command 'make lock' \
+		--output-file requirements/action.txt pyproject.toml -
+
 clean: ## Remove what these targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build

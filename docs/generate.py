@@ -1,8 +1,9 @@
-"""Write what the pages take from the code: `docs/readers/`, and the tables of keys in `policy.md`.
+"""Write what the pages take from the code: readers, proof rules, settings of `record`, keys of `policy.md`.
 
     python docs/generate.py [--check]
 
-With `--check` nothing is written: the exit code is 1 where a page differs from what the code says.
+Run by `make docs`. With `--check` nothing is written: the exit code is 1 where a page differs from what the
+code says.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fallback_gate.capture.table import DANGERS, TABLE
 from fallback_gate.compilers import READERS, manual
+from fallback_gate.compilers.rule import Evidence, Reader
+from fallback_gate.model import Kind
 
-HERE = Path(__file__).parent
-PAGES = HERE / "readers"
-POLICY = HERE / "policy.md"
+DOCS = Path(__file__).parent
 HEAD = """\
 # What each compiler says, and when it is silent
 
@@ -30,21 +32,124 @@ is the setting that makes it speak. A compiler that is not here is taught in min
 
 """
 BLOCK = re.compile(r"(<!-- generated: (?P<what>[\w ]+) -->\n).*?(<!-- end -->)", re.S)
+PROOF_HEAD = """\
+# Proof rules: what proves that a kind of fallback did not happen
+
+Generated from the readers by `make docs`; [proof.md](proof.md) explains the words. A **required** kind must
+be proven by default (a policy's `proof.required` changes that); the others are reported and do not decide.
+*Reported by* are the messages that would have said it. A marker in the policy proves what it states, for
+every compiler.
+
+"""
+SETTINGS_HEAD = """\
+# What `record` sets
+
+Generated from the settings table by `make docs`; [record.md](record.md) explains it. **Wordy** settings
+print at every call: they are set where a package of that stack is found, or by `--compilers NAME`.
+**Strict** modes, set by `--strict-modes`, make the stack fail rather than fall back. **Cold** settings run a
+layer without its cache, which is silent on a hit.
+
+"""
+DANGERS_HEAD = """
+## Variables that make any log prove less
+
+They are left as the user set them; the recording says so, and the header keeps it.
+
+"""
 
 
 def pages() -> Mapping[str, str]:
-    """Each page's text by its file name."""
-    found = {f"{reader.name}.md": manual.page(reader) for reader in READERS.values()}
-    return found | {"README.md": HEAD + manual.table(READERS.values())}
+    """Each page's text by its name below `docs/`."""
+    found = {f"readers/{reader.name}.md": manual.page(reader) for reader in READERS.values()}
+    return found | {
+        "readers/README.md": HEAD + manual.table(READERS.values()),
+        "policy.md": policy_page((DOCS / "policy.md").read_text(encoding="utf-8")),
+        "proof-rules.md": PROOF_HEAD + _table(PROOF_COLUMNS, proof_rows(READERS.values())),
+        "record-settings.md": SETTINGS_HEAD
+        + _table(SETTINGS_COLUMNS, settings_rows())
+        + DANGERS_HEAD
+        + _table(("variable", "why"), ((f"`{one.variable}`", one.means) for one in DANGERS)),
+    }
+
+
+PROOF_COLUMNS = ("compiler", "kind", "by default", "reported by", "what proves its absence")
+
+
+def proof_rows(readers: Iterable[Reader]) -> Iterable[tuple[str, ...]]:
+    """A row for each kind of each compiler that its log can show."""
+    for reader in sorted(readers, key=lambda one: one.name.lower()):
+        weighed = reader.prove(Evidence())
+        for kind in Kind:
+            if kind not in weighed and kind not in reader.required:
+                continue
+            said = dict.fromkeys(f"`{rule.id}`" for rule in reader.rules if rule.kind is kind)
+            yield (
+                f"[{reader.name}](readers/{reader.name}.md)",
+                f"`{kind.value}`",
+                "required" if kind in reader.required else "reported",
+                ", ".join(said) or "other kinds' messages",
+                _evidence(reader, kind),
+            )
+
+
+def _evidence(reader: Reader, kind: Kind) -> str:
+    """What proves one kind: the setting, what the manual says about proof, a strict mode in a sealed run."""
+    parts = []
+    weighed = reader.prove(Evidence()).get(kind)
+    setting = (weighed.setting if weighed else None) or reader.setting
+    if setting:
+        parts.append(setting)
+    told = re.search(r"\*\*What proves[^*]*\*\*\s+(.+?)(?:\n\s*\n|$)", reader.manual, re.S)
+    if told:
+        parts.append(" ".join(told[1].split()).rstrip("."))
+    for mode in reader.strict:
+        if kind in mode.kinds:
+            named = " ".join(f"{name}={value}" for name, value in mode.variables.items())
+            parts.append(
+                f"**or a sealed run that succeeded with {named}**" + (f" ({mode.but})" if mode.but else "")
+            )
+    return "; ".join(parts)
+
+
+SETTINGS_COLUMNS = ("compiler", "variable", "", "what it shows", "what works instead, or besides")
+
+
+def settings_rows() -> Iterable[tuple[str, ...]]:
+    """A row for each variable of each stack, or one for a stack without any."""
+    for stack in TABLE:
+        name = f"[{stack.name}](readers/{stack.name}.md)"
+        instead = f"{stack.instead or '-'} ([source]({stack.page}))"
+        rows = [
+            (
+                f"`{one.variable}={one.value.replace('{traces}', 'LOG.traces')}`",
+                _mark(one.cold, stack.wordy),
+                one.shows,
+            )
+            for one in stack.settings
+        ]
+        rows += [(f"`{one.variable}={one.value}`", "strict", one.shows) for one in stack.strict]
+        for at, (variable, mark, shows) in enumerate(rows or [("none", "", "")]):
+            yield (name, variable, mark, shows, "" if at else instead)
+
+
+def _mark(cold: bool, wordy: bool) -> str:
+    return ", ".join(word for word, on in (("cold", cold), ("wordy", wordy)) if on)
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    titles = list(columns)
+    lines = [titles, ["---"] * len(titles), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def policy_page(text: str) -> str:
     """The page on policies with its tables of keys as the schema has them."""
     schema = json.loads(files("fallback_gate.policy").joinpath("schema.json").read_text(encoding="utf-8"))
-    return BLOCK.sub(lambda block: f"{block[1]}\n{_table(schema, block['what'])}\n{block[3]}", text)
+    return BLOCK.sub(lambda block: f"{block[1]}\n{_keys(schema, block['what'])}\n{block[3]}", text)
 
 
-def _table(schema: Mapping[str, Any], what: str) -> str:
+def _keys(schema: Mapping[str, Any], what: str) -> str:
     if what == "entries":
         return _entries(schema["definitions"])
     rows: list[list[str]] = []
@@ -55,7 +160,7 @@ def _table(schema: Mapping[str, Any], what: str) -> str:
         for key, value in inner["properties"].items():
             must = " Must be there." if key in needed and name != "top" else ""
             rows.append([f"`{prefix}{key}`", value["description"] + must])
-    return _rows(["key", "meaning"], rows)
+    return _table(["key", "meaning"], rows)
 
 
 def _entries(definitions: Mapping[str, Any]) -> str:
@@ -66,29 +171,26 @@ def _entries(definitions: Mapping[str, Any]) -> str:
     for key, value in keys.items():
         where = [name for name in sections if key in definitions[name]["properties"]]
         rows.append([f"`{key}`", "all" if len(where) == 3 else ", ".join(where), value["description"]])
-    return _rows(["key", "in", "meaning"], rows)
-
-
-def _rows(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+    return _table(["key", "in", "meaning"], rows)
 
 
 def main() -> int:
     """Write the pages, or compare them."""
-    wanted = {PAGES / name: text for name, text in pages().items()}
-    there = {path: path.read_text(encoding="utf-8") for path in (*PAGES.glob("*.md"), POLICY)}
-    wanted[POLICY] = policy_page(there[POLICY])
+    wanted = pages()
+    names = {*wanted, *(f"readers/{path.name}" for path in (DOCS / "readers").glob("*.md"))}
+    there = {
+        name: (DOCS / name).read_text(encoding="utf-8") for name in sorted(names) if (DOCS / name).is_file()
+    }
     if "--check" in sys.argv[1:]:
-        stale = sorted(path for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path))
-        for path in stale:
-            print(f"docs/{path.relative_to(HERE).as_posix()}: not what the code says; run `make docs`")
+        stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+        for name in stale:
+            print(f"docs/{name}: not what the code says; run `make docs`")
         return 1 if stale else 0
-    PAGES.mkdir(exist_ok=True)
-    for path in there.keys() - wanted.keys():
-        path.unlink()
-    for path, text in wanted.items():
-        path.write_text(text, encoding="utf-8")
+    (DOCS / "readers").mkdir(exist_ok=True)
+    for name in there.keys() - wanted.keys():
+        (DOCS / name).unlink()
+    for name, text in wanted.items():
+        (DOCS / name).write_text(text, encoding="utf-8")
     return 0
 
 

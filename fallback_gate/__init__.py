@@ -3,6 +3,9 @@
 from fallback_gate import check
 verdict = check(["compile.log"], policy="builtin:llm-decode")
 verdict.outcome, verdict.exit_code, verdict.findings
+
+with fallback_gate.guard(policy="builtin:llm-decode"):  # in a test: raises FallbackError
+    model(x)
 """
 
 from __future__ import annotations
@@ -10,14 +13,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Event", "Policy", "Verdict", "check"]
+__all__ = ["Event", "FallbackError", "Policy", "Verdict", "check", "guard"]
 
 if TYPE_CHECKING:
     from fallback_gate.gate import check
+    from fallback_gate.guarding import FallbackError, guard
     from fallback_gate.model import Event, Verdict
     from fallback_gate.policy import Policy
 
-_HOMES = {"check": "gate", "Event": "model", "Verdict": "model", "Policy": "policy"}
+_HOMES = {
+    "check": "gate",
+    "guard": "guarding",
+    "FallbackError": "guarding",
+    "Event": "model",
+    "Verdict": "model",
+    "Policy": "policy",
+}
 
 
 def __getattr__(name: str) -> Any:

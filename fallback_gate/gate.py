@@ -7,24 +7,24 @@
     policy     what is allowed
     verdict    proof first, then findings: one outcome
 
-Reports dress the verdict; they are chosen by the caller.
+`run` holds the first three, the reading of each log. Reports dress the verdict; the caller chooses them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.errors import EXIT_USAGE, InputError, Unreadable
-from fallback_gate.events.fold import Fold
+from fallback_gate.errors import EXIT_USAGE, InputError
 from fallback_gate.history import Baseline
+from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
     Decision,
@@ -35,35 +35,16 @@ from fallback_gate.model import (
     Verdict,
 )
 from fallback_gate.policy.entry import Policy
-from fallback_gate.scan.window import Scan
+from fallback_gate.run import Run, read, traces
 from fallback_gate.sources import Source, expand
+from fallback_gate.sources.seal import key_of
+from fallback_gate.sources.traces import is_trace
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
+from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
-
-
-@dataclass(slots=True)
-class _Run:
-    """What the logs of one run say, as it is gathered."""
-
-    fold: Fold = field(default_factory=Fold)
-    sources: dict[str, Source] = field(default_factory=dict)
-    logs: dict[str, LogEvidence] = field(default_factory=dict)
-    counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
-    as_stored: dict[str, bool] = field(default_factory=dict)
-    hashes: dict[str, str] = field(default_factory=dict)
-
-    def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
-        """Line numbers of positions in a log."""
-        if self.counted[log]:
-            return {position: position for position in positions}
-        try:
-            return self.sources[log].lines_at(positions, as_stored=self.as_stored[log])
-        except Unreadable as problem:
-            self.logs[log].extent.problem = str(problem)
-            return {}
 
 
 def check(
@@ -78,9 +59,14 @@ def check(
     exit_zero: bool = False,
     strict: bool = False,
     rules: Sequence[str | os.PathLike[str]] = (),
+    excerpts: bool = False,
+    run_at: datetime | None = None,
+    expect_ranks: int | None = None,
+    sealed: bool = False,
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    _closings: Mapping[str, int] | None = None,
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
@@ -88,9 +74,13 @@ def check(
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
-    smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
-    expired. `progress` is called with each source and the bytes read of it so far. An input that can't be
-    read is in `Verdict.errors`, with exit code 2.
+    smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
+    be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
+    verdict unproven. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what
+    has expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that
+    reports show. `progress` is called with each source and the bytes read of it so far. An input that can't
+    be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself:
+    how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -98,8 +88,8 @@ def check(
     from fallback_gate import __version__
 
     today = today or datetime.now(timezone.utc).date()
-    cwd = cwd or Path.cwd()
-    reference = policies.find(str(policy) if policy is not None else None, environ or os.environ, cwd)
+    cwd, environ = cwd or Path.cwd(), os.environ if environ is None else environ
+    reference = policies.find(str(policy) if policy is not None else None, environ, cwd)
     rule = policies.load(reference, today)
     if waiver_file is not None and not release:
         raise InputError("a waiver holds for one release: name it with --release NAME")
@@ -118,15 +108,20 @@ def check(
 
     sources, errors = expand(arguments, cwd)
     own: list[Rule | Marker] = []
+    rules_files = []
     for file in rules:
-        declared = policies.load(os.fspath(file), today).rules
-        if not declared:
+        declared = policies.load(os.fspath(file), today)
+        if not declared.rules:
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
-        own += declared
+        own += declared.rules
+        rules_files.append(RulesFile(os.fspath(file), declared.summary.sha256))
     book = Book(READERS, (*rule.rules, *own))
-    run = _Run()
+    run = Run(key=key_of(environ), closings=_closings or {})
     for source in sources:
-        _read(source, book, run, hash_logs, progress)
+        if not is_trace(source):
+            read(source, book, run, hash_logs, progress)
+    for source in traces(run, sources):
+        read(source, book, run, hash_logs, progress)
 
     found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
@@ -135,11 +130,18 @@ def check(
     findings = ruling.findings if ruling else findings
     processes = _judged(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
+    unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
-    missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule)]
+    asked = [(expect_ranks, "--expect-ranks")] if expect_ranks is not None else []
+    asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
+    ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
+    missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule, asked, ranks)]
+    missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
+    if sealed:
+        missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
     smells = _smells(run)
     if strict:
-        missing += [*smells, *_unrecognised(reports)]
+        missing += [*smells, *unknown]
     proven = decide.whole(processes, reports, rule, limits, missing)
     outcome = decide.outcome(findings, limits, proven)
     summary = None
@@ -154,7 +156,7 @@ def check(
         outcome=None if errors else outcome,
         exit_code=exit_code,
         today=today,
-        policy=rule.summary,
+        policy=replace(rule.summary, entries=policies.uses(rule, findings, today)),
         logs=reports,
         processes=processes,
         findings=findings,
@@ -162,59 +164,22 @@ def check(
         baseline=ruling.summary if ruling else None,
         reasons=(*limits.exceeded, *limits.open, *missing),
         notes=(
-            *(() if strict else (*_unrecognised(reports), *smells)),
+            *(() if strict else (*unknown, *smells)),
+            *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
         waiver=summary,
         tool_version=__version__,
+        rules_files=tuple(rules_files),
+        run_at=run_at,
+        excerpts=around.excerpts(findings, processes, run.sources) if excerpts else {},
     )
 
 
-def _read(
-    source: Source, book: Book, run: _Run, hash_logs: bool, progress: Callable[[Source, int], None] | None
-) -> None:
-    count_lines = not source.rereadable
-    with source.open(looks=True) as stream:
-        scan = Scan(
-            book.anchors,
-            _Watched(stream, source, progress) if progress else stream,
-            count_lines=count_lines,
-            look=stream.look,
-        )
-        said = read_log(source.path, scan, book, run.fold.add)
-    run.sources[source.path] = source
-    run.logs[source.path] = said
-    run.counted[source.path] = count_lines
-    run.as_stored[source.path] = stream.as_stored
-    if hash_logs:
-        try:
-            digest = source.sha256()
-        except Unreadable as problem:
-            said.extent.problem = said.extent.problem or str(problem)
-        else:
-            if digest:
-                run.hashes[source.path] = digest
-
-
-class _Watched:
-    """A stream that tells how far it was read."""
-
-    def __init__(self, stream: object, source: Source, progress: Callable[[Source, int], None]) -> None:
-        self._stream, self._source, self._progress = stream, source, progress
-        self._done = 0
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """As the stream's."""
-        got: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
-        self._done += got
-        self._progress(self._source, self._done)
-        return got
-
-
 def _judged(
-    run: _Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
+    run: Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
 ) -> tuple[ProcessVerdict, ...]:
     """The verdict of each process, in the order of logs and ranks."""
     guilty = {p for f in findings if f.decision is Decision.BLOCKED for p in f.event.processes}
@@ -242,12 +207,12 @@ def _judged(
 
 
 def _log_report(
-    log: str, run: _Run, found: Processes, processes: Sequence[ProcessVerdict], book: Book
+    log: str, run: Run, found: Processes, processes: Sequence[ProcessVerdict], book: Book
 ) -> LogReport:
     source, said = run.sources[log], run.logs[log]
     here = found.in_log(log)
     mine = [process.outcome for process in processes if process.key in here]
-    recognised = any(said.processes.values())
+    recognised = run.speaks(log)
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:
         outcome = Outcome.BLOCKED
@@ -260,11 +225,15 @@ def _log_report(
     problem = said.extent.problem
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
         problem = _nothing_known(said, book)
+    seal = run.seals.get(log)
+    as_on_disk = seal is not None and source.size == said.extent.bytes
     return LogReport(
         path=log,
         bytes=source.size if source.size is not None else said.extent.bytes,
-        sha256=run.hashes.get(log),
+        lines=run.line_counts.get(log, seal.lines if seal else None),
+        sha256=run.hashes.get(log, seal.sha256 if seal and as_on_disk else None),
         recognised=recognised,
+        sealed=seal is not None,
         outcome=outcome,
         problem=problem,
     )
@@ -287,7 +256,7 @@ def _unrecognised(reports: Sequence[LogReport]) -> list[str]:
     return [f"{log.path}: no line of a known compiler; not judged" for log in reports if log.outcome is None]
 
 
-def _smells(run: _Run) -> list[str]:
+def _smells(run: Run) -> list[str]:
     """A sentence for each wording that smells of a fallback and that no rule knew."""
     found = []
     for log, said in run.logs.items():

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
+
+from fallback_gate.inputs import EntryUse, Excerpt, Repository, RulesFile
 
 
 class Kind(str, Enum):
@@ -193,12 +195,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the evidence says about the absence of one kind: the state, why, and what would prove it."""
+    """What the evidence says about the absence of one kind: the state, why, and what would prove it.
+
+    `final`: no other evidence about the process makes it better, since the process itself says so.
+    """
 
     state: State
     why: str
     line: int | None = None
     setting: str | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +289,7 @@ class PolicySummary:
     path: str | None
     sha256: str | None
     hot: tuple[RuleSource, ...] = ()  # each hot entry, for the reports that show what was checked
+    entries: tuple[EntryUse, ...] = ()  # all entries, and whether they were used
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,13 +306,25 @@ class WaiverSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """The command whose recording was judged as it ended: its exit status (128+n for a signal), and which
+    exit code the process ends with: the gate's, or the command's own where it failed."""
+
+    exit_status: int
+    signal: str | None
+    exit_code: int
+    exit_code_of: str  # "command" or "gate"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
     `outcome` is None where no verdict was reached (exit code 2). `proven` says whether the evidence would
     have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide
     nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
-    inputs that could not be read.
+    inputs that could not be read. `rules_files`, `repository`, `run_at` (UTC) and `excerpts` (by log and
+    line) are for the reports that show them, and are there where the caller asked for them.
     """
 
     outcome: Outcome | None
@@ -321,7 +340,12 @@ class Verdict:
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     waiver: WaiverSummary | None = None
+    recorded: Recorded | None = None
     tool_version: str = field(default="")
+    rules_files: tuple[RulesFile, ...] = ()
+    repository: Repository | None = None
+    run_at: datetime | None = None
+    excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

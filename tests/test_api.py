@@ -7,6 +7,7 @@ import subprocess
 import sys
 import typing
 from dataclasses import FrozenInstanceError
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_the_names_that_a_user_may_import() -> None:
-    assert set(fallback_gate.__all__) == {"Event", "Policy", "Verdict", "check"}
+    assert set(fallback_gate.__all__) == {"Event", "FallbackError", "Policy", "Verdict", "check", "guard"}
     for name in fallback_gate.__all__:
         assert getattr(fallback_gate, name).__doc__
     with pytest.raises(AttributeError):
@@ -48,9 +49,10 @@ def test_the_verdict_is_frozen(log: Path) -> None:
 
 @pytest.mark.parametrize("given", [str, Path])
 def test_the_command_reports_the_same_verdict(given: type, log: Path) -> None:
-    verdict = check([given(log)], "builtin:strict", cwd=log.parent)
+    verdict = check([given(log)], "builtin:strict", cwd=log.parent, today=date(2026, 11, 30))
+    command = ["check", str(log), "-p", "builtin:strict", "-f", "json", "--today", "2026-11-30"]
     done = subprocess.run(
-        [sys.executable, "-m", "fallback_gate", "check", str(log), "-p", "builtin:strict", "-f", "json"],
+        [sys.executable, "-m", "fallback_gate", *command],
         cwd=log.parent,
         capture_output=True,
     )

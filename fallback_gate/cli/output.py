@@ -6,14 +6,16 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
 
 from fallback_gate.errors import GateError
 from fallback_gate.model import Verdict
-from fallback_gate.reports import FORMATS
+from fallback_gate.reports import FORMATS, WITH_PLACES
 
 
 class OutputError(GateError):
@@ -31,10 +33,36 @@ def wants_color(choice: str, environ: Mapping[str, str], terminal: bool) -> bool
     return terminal and environ.get("TERM") != "dumb"
 
 
-def rendered(verdict: Verdict, name: str, *, color: bool, verbose: int, quiet: bool) -> str:
-    """The report for standard output."""
-    if name != "text":
-        return FORMATS[name](verdict)
+def run_at(environ: Mapping[str, str]) -> datetime | None:
+    """The time that reports show: now, or SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    pinned = environ.get("SOURCE_DATE_EPOCH", "")
+    try:
+        return datetime.fromtimestamp(int(pinned), timezone.utc) if pinned else datetime.now(timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(timezone.utc)
+
+
+def dressed(verdict: Verdict, formats: Iterable[str], *, sarif_suppressed: bool = False) -> dict[str, str]:
+    """The reports of these formats, with places of the repository around here where they show places."""
+    wanted = set(formats)
+    if not wanted.isdisjoint(WITH_PLACES):
+        from fallback_gate.cli.repository import repository
+
+        verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
+    return {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name in wanted}
+
+
+def rendered(verdict: Verdict, name: str, *, sarif_suppressed: bool = False) -> str:
+    """The report of a format."""
+    if name == "sarif" and sarif_suppressed:
+        from fallback_gate.reports import sarif
+
+        return sarif.render(verdict, suppressed=True)
+    return FORMATS[name](verdict)
+
+
+def for_terminal(verdict: Verdict, *, color: bool, verbose: int, quiet: bool) -> str:
+    """The text report, as wide as the terminal."""
     from fallback_gate.reports import text
 
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)

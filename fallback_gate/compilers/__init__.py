@@ -14,6 +14,9 @@ from fallback_gate.compilers import (
     amd,
     apple,
     ascend,
+    closing,
+    closing_runtimes,
+    closing_torch,
     edge,
     generic,
     nvidia,
@@ -25,8 +28,12 @@ from fallback_gate.compilers import (
 )
 from fallback_gate.compilers.rule import Reader
 
+HEARINGS: Mapping[str, closing.Hearing] = {
+    torch_compile.READER.name: closing_torch.HEARING,
+    **closing_runtimes.HEARINGS,
+}
 READERS: Mapping[str, Reader] = {
-    reader.name: reader
+    reader.name: closing.heard(reader, HEARINGS.get(reader.name))
     for reader in (
         torch_compile.READER,
         torch_device.READER,

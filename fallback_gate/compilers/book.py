@@ -6,10 +6,10 @@ were reported become the `Evidence` of each compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import near_miss
+from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -17,13 +17,14 @@ from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
+from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
 
 
 class Book:
     """The rules of all readers, and of the user, ready for the scan.
 
-    `anchors` is what the scan looks for: those of the rules, then the phrases that smell of a fallback.
+    `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback, and a seal.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
     takes its proof from the user's markers.
     """
@@ -46,7 +47,7 @@ class Book:
         for compiler, reported in kinds.items():
             if compiler not in readers:
                 self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
-        self.anchors = Anchors([*self._by_anchor, *near_miss.PHRASES])
+        self.anchors = Anchors([*self._by_anchor, *near_miss.PHRASES, seal.HEADER])
         self._entries = list(self._by_anchor.values())
 
     def _enter(self, rule: Rule | Marker) -> None:
@@ -83,6 +84,17 @@ class LogEvidence:
     processes: dict[ProcessKey, dict[str, Evidence]] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent)
     near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
+    closings: int = 0  # lines that are closing records, or look like one
+    inner: bool = False  # the header of a sealed log stands among its lines
+
+    def attest(self, written: int) -> None:
+        """The log's seal holds, and covers so many closing records: if there are just these, they count.
+
+        One line more is what somebody else printed, and nothing tells which.
+        """
+        for compilers in self.processes.values():
+            for evidence in compilers.values():
+                evidence.sealed = written == self.closings
 
     def smelt(self, record: Record, waiting: Rule | None = None) -> None:
         """Keep a line that smells of a fallback and that no rule knew, or that a user's rule waits for."""
@@ -100,6 +112,16 @@ class LogEvidence:
             self.near[wording] = near_miss.NearMiss(
                 record.text, record.position, waiting.id if waiting else None
             )
+
+    def distrust(self, why: str) -> None:
+        """Keep what makes the log as a whole no proof."""
+        self.extent.problem = self.extent.problem or why
+        for evidence in self.all():
+            evidence.trouble.append(why)
+
+    def all(self) -> Iterator[Evidence]:
+        """The evidence of each compiler in each process."""
+        return (evidence for compilers in self.processes.values() for evidence in compilers.values())
 
     def of(self, process: ProcessKey, compiler: str) -> Evidence:
         """The evidence of one compiler in one process, made when first asked for."""
@@ -125,6 +147,9 @@ def read_log(
     try:
         for hit in scan:
             record, known = hit.record, False
+            said.closings += record.text.startswith(closing.LINE)
+            if record.text.startswith(seal.OPENING):
+                said.inner = known = True
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for report in read_rule(rule, record, budget):

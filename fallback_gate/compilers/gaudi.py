@@ -27,7 +27,7 @@ from re import Match
 
 from fallback_gate.compilers import vendor
 from fallback_gate.compilers.reading import by_groups
-from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule, StrictMode
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -192,6 +192,10 @@ READER = Reader(
     required=REQUIRED,
     prove=vendor.unshown(WHY, STRICT, *REQUIRED),
     setting=STRICT,
+    strict=(
+        StrictMode({"PT_HPU_PLACE_ON_CPU": "none"}, frozenset({Kind.DEVICE_FALLBACK})),
+        StrictMode({"PT_HPU_USE_EAGER_FALLBACK": "0"}, frozenset({Kind.OP_FALLBACK})),
+    ),
     manual=__doc__,
     silent="partly: nodes left eager are warned of, CPU fallbacks go to a file",
     seen_in="gaudi-pytorch-bridge 1.2x (source)",

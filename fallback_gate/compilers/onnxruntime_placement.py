@@ -108,7 +108,7 @@ def off_device(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
     found = placement(record)
     report = by_groups(rule, record, match)
     for group in found.groups:
-        ahead = [g for g in found.groups if _behind(group.provider, g.provider)]
+        ahead = [g for g in found.groups if behind(group.provider, g.provider)]
         if not ahead:
             continue
         beside = ", ".join(f"{g.provider} ({g.count} nodes)" for g in ahead)
@@ -126,7 +126,7 @@ def off_device(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
             )
 
 
-def _behind(provider: str, other: str) -> bool:
+def behind(provider: str, other: str) -> bool:
     """Whether a node on the first provider was meant for the other."""
     if provider == CPU:
         return other not in (CPU, "AzureExecutionProvider")

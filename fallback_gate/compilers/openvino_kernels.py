@@ -38,7 +38,7 @@ _BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
 _WITH_BODY = {"TensorIterator", "Loop", "If"}
 
 
-def _named(report: Report, kind: str, layer: str, how: str) -> Report:
+def named(report: Report, kind: str, layer: str, how: str) -> Report:
     """The report of a node: its layer type, or for the type Reference what its own name ends in."""
     last = _NUMBER.sub("", layer.rpartition("/")[2])
     op = last if kind == "Reference" and last and not last.endswith(".") else kind
@@ -50,7 +50,7 @@ def _named(report: Report, kind: str, layer: str, how: str) -> Report:
 
 def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """One row of the performance counters."""
-    yield _named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
+    yield named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
 
 
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
@@ -67,7 +67,7 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     report = by_groups(rule, record, match)
     for row, line in rows(record):
         if row["how"].startswith("ref") or row["type"] == "Reference":
-            yield _named(report, row["type"], row["name"].strip(), row["how"])._replace(
+            yield named(report, row["type"], row["name"].strip(), row["how"])._replace(
                 position=record.position_at(line.at), text=line.text
             )
 

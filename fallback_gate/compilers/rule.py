@@ -61,6 +61,7 @@ class Sighting(NamedTuple):
     pid: int | None = None
     rank: int | None = None  # where the record itself tells it, not its envelope
     when: float | None = None  # seconds, comparable within a year; for telling processes apart
+    since: float | None = None  # where it tells of a time before it: the start of that time
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ class Evidence:
     span: tuple[float, float] | None = None  # when the first and the last record were written
     now: float | None = None  # when the latest record that was read was written
     back: float = 0.0  # seconds
+    settings: Mapping[str, str] | None = None  # in force, where a whole seal shows a run that succeeded
+    sealed: bool = False  # whether the closing records of this log are the recorder's own
 
     def add(self, sighting: Sighting) -> None:
         """Keep a sighting."""
@@ -118,6 +121,8 @@ class Evidence:
         self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
         self._saw(sighting.when)
+        if sighting.since is not None and self.span is not None:
+            self.span = (min(sighting.since, self.span[0]), self.span[1])
 
     def count(self, report: Report) -> None:
         """Keep that this was reported."""
@@ -150,6 +155,8 @@ class Evidence:
             self.rules[rule] = self.rules.get(rule, 0) + count
         self.trouble += other.trouble
         self.markers = self.markers or other.markers
+        self.settings = self.settings or other.settings
+        self.sealed = self.sealed and other.sealed
         if other.span:
             first, last = self.span or other.span
             self.span = (min(first, other.span[0]), max(last, other.span[1]))
@@ -167,6 +174,19 @@ class Evidence:
     def of(self, marker: str) -> set[tuple[str, ...]]:
         """The distinct facts that the marker told."""
         return set(self.facts.get(marker, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class StrictMode:
+    """A variable with which a stack fails rather than falls back, as its vendor says.
+
+    A sealed run that succeeded with it in force proves `kinds` for each process in which the compiler was
+    seen. `but`: what the vendor says that it does not cover, which the report repeats.
+    """
+
+    variables: Mapping[str, str]
+    kinds: frozenset[Kind]
+    but: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +212,7 @@ class Reader:
     silent: str = ""
     seen_in: str = ""
     version: Callable[[Evidence], str | None] = lambda evidence: None
+    strict: tuple[StrictMode, ...] = ()
     inside: frozenset[str] = frozenset()  # compilers that, when they are in the same process, owe the proof
 
     @property

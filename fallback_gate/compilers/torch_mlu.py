@@ -18,7 +18,7 @@ Wording seen in the source of torch_mlu.
 from __future__ import annotations
 
 from fallback_gate.compilers import vendor
-from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule, StrictMode
 from fallback_gate.model import Kind, Scope
 
 NAME = "torch.mlu"
@@ -65,6 +65,7 @@ READER = Reader(
     required=REQUIRED,
     prove=vendor.unended(WHY, SETTING, Kind.DEVICE_FALLBACK, Kind.OP_FALLBACK),
     setting=SETTING,
+    strict=(StrictMode({"ENABLE_FALLBACK_TO_CPU": "0"}, frozenset({Kind.DEVICE_FALLBACK})),),
     manual=__doc__,
     silent="partly: once for each base name of an operator",
     seen_in="torch_mlu (source)",

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fallback_gate.compilers.ascend_names import named, of_aten
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Evidence, Reader, Rule, StrictMode
 from fallback_gate.model import Kind, Proof, Scope, State
 
 NAME = "torch_npu"
@@ -102,6 +102,13 @@ READER = Reader(
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
+    strict=(
+        StrictMode(
+            {"TORCH_NPU_FALLBACK_CPU_DISABLE": "1"},
+            frozenset({Kind.DEVICE_FALLBACK}),
+            "to the host: kernels on the chip's own CPU cores and .cpu() in the user's code are not covered",
+        ),
+    ),
     manual=__doc__,
     silent="partly: kernels on the chip's own CPU cores are not told",
     seen_in="torch_npu of 2026 (source)",

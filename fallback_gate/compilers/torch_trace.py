@@ -47,6 +47,9 @@ _HEADER = Pattern(
 )
 
 
+LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
+
+
 def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
     """The prefix and the JSON object of a trace record; None for any other line, or one that is cut."""
     log = parse(record.text)
@@ -238,7 +241,7 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
     artifacts = "torch-trace/artifacts" in evidence.facts
     for metrics, at in done.items():
         known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
-        if "recompile limit" in metrics.fail_reason or "cache_size_limit" in metrics.fail_reason:
+        if any(said in metrics.fail_reason for said in LIMITS):
             yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
         elif metrics.fail_type and metrics.fail_type != "Unsupported":
             reason = f"{metrics.fail_type}: {metrics.fail_reason}"

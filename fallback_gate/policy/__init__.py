@@ -14,6 +14,7 @@ from fallback_gate.policy.find import find
 from fallback_gate.policy.limits import Limits, limits
 from fallback_gate.policy.lint import notes
 from fallback_gate.policy.match import judge
+from fallback_gate.policy.uses import uses
 
 STRICT = Policy(summary=PolicySummary(name="strict", path=None, sha256=None), name="strict")
 
@@ -43,4 +44,5 @@ __all__ = [
     "limits",
     "load",
     "notes",
+    "uses",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fallback_gate.model import Class, Decision, Outcome, Verdict
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.gaps import Gap, gaps
+from fallback_gate.reports.proof_rows import excused
 
 
 def waiver(verdict: Verdict) -> str | None:
@@ -30,7 +31,20 @@ def baseline(verdict: Verdict) -> str | None:
 
 
 def headline(verdict: Verdict) -> str:
-    """One sentence why the verdict is what it is."""
+    """One sentence why the verdict is what it is, and how many files it does not speak of."""
+    return f"{_why(verdict)}{_not_judged(verdict)}"
+
+
+def _not_judged(verdict: Verdict) -> str:
+    left = sum(log.outcome is None for log in verdict.logs) if verdict.outcome else 0
+    if not left:
+        return ""
+    return (
+        f"; {left:,} of {words.number(len(verdict.logs), 'file')} {'was' if left == 1 else 'were'} not judged"
+    )
+
+
+def _why(verdict: Verdict) -> str:
     if verdict.outcome is None:
         return safe.inline(verdict.errors[0].split("\n")[0]) if verdict.errors else "no verdict was reached"
     blocked = _blocked_sentence(verdict)
@@ -78,7 +92,11 @@ def _pass_sentence(verdict: Verdict) -> str:
     allowed, warned = verdict.decided(Decision.ALLOWED), verdict.decided(Decision.WARNED)
     seen = (compiler for process in verdict.processes for compiler in process.compilers)
     compilers = words.distinct(safe.inline(compiler.name) for compiler in seen)
-    ran = f"{words.listed(compilers)} ran and would have printed a fallback; " if compilers else ""
+    ran = f"{words.listed(compilers)} ran and would have printed a fallback" if compilers else ""
+    let_off = words.listed([kind.value for kind in excused(verdict.processes)], 6)
+    if ran and let_off:
+        ran += f", except {let_off}, which the policy excuses"
+    ran += "; " if ran else ""
     if not allowed and not warned:
         return f"{ran}none was printed"
     found = len(allowed) + len(warned)

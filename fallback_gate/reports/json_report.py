@@ -6,10 +6,7 @@ taking one away or changing what it means needs a new number.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from datetime import date
+from dataclasses import asdict
 from typing import Any
 
 from fallback_gate.model import (
@@ -24,23 +21,21 @@ from fallback_gate.model import (
     WaiverSummary,
 )
 from fallback_gate.reports import safe
+from fallback_gate.reports.dump import dump
+from fallback_gate.reports.provenance import provenance, readers
 
 SCHEMA = "fallback-gate/1"
 EXCERPT_CHARACTERS = 500
 
 
 def render(verdict: Verdict) -> str:
-    """The report as ASCII text, two blanks an indent, with a line feed at its end.
-
-    No CI runner that prints it finds a command: of `##[name]`, which they obey anywhere in a line, the
-    second character is written as an escape, which parsers turn back.
-    """
-    text = json.dumps(_safe(document(verdict)), indent=2, ensure_ascii=True, allow_nan=False)
-    return text.replace("##", "#\\u0023") + "\n"
+    """The report as ASCII text, two blanks an indent, with a line feed at its end."""
+    return dump(document(verdict))
 
 
 def document(verdict: Verdict) -> dict[str, Any]:
     """The report as plain dicts and lists, strings as they stand in the verdict."""
+    told = provenance(verdict)
     return {
         "schema": SCHEMA,
         "tool": {"name": "fallback-gate", "version": verdict.tool_version},
@@ -52,7 +47,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
             "path": verdict.policy.path,
             "sha256": verdict.policy.sha256,
         },
-        "logs": [_log(log) for log in verdict.logs],
+        "logs": [_log(log, readers(verdict, log.path)) for log in verdict.logs],
         "processes": [_process(process) for process in verdict.processes],
         "events": [_event(finding) for finding in verdict.findings],
         "notes": list(verdict.notes),
@@ -61,10 +56,13 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
+        "rules": told["rules"],
+        "run_at": told["runAt"],
+        "recorded": asdict(verdict.recorded) if verdict.recorded else None,
     }
 
 
-def _log(log: LogReport) -> dict[str, Any]:
+def _log(log: LogReport, readers: list[str]) -> dict[str, Any]:
     return {
         "path": log.path,
         "bytes": log.bytes,
@@ -74,6 +72,7 @@ def _log(log: LogReport) -> dict[str, Any]:
         "sealed": log.sealed,
         "verdict": log.outcome.value if log.outcome else None,
         "problem": log.problem,
+        "readers": readers,
     }
 
 
@@ -158,22 +157,3 @@ def _waiver(waiver: WaiverSummary) -> dict[str, Any]:
         "applied": waiver.applied,
         "problem": waiver.problem,
     }
-
-
-def _safe(value: Any) -> Any:
-    """The same value with every string redacted, and in types that JSON has."""
-    if isinstance(value, str):
-        return safe.json_text(safe.redact(value))
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {_safe(str(key)): _safe(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted(_safe(item) for item in value)
-    if isinstance(value, (list, tuple)):
-        return [_safe(item) for item in value]
-    return safe.json_text(safe.redact(str(value)))

@@ -81,6 +81,9 @@ def _suite_properties(verdict: Verdict, name: str) -> dict[str, str]:
         "policy.sha256": verdict.policy.sha256,
         "tool.version": verdict.tool_version,
         "log.sha256": log.sha256 if log else None,
+        "log.bytes": str(log.bytes) if log and log.bytes is not None else None,
+        "log.lines": str(log.lines) if log and log.lines is not None else None,
+        "rules": ", ".join(file.path for file in verdict.rules_files),
         "compiler": ", ".join(dict.fromkeys(compiler.name for compiler in seen)),
         "compiler.version": ", ".join(
             dict.fromkeys(compiler.version for compiler in seen if compiler.version)

@@ -16,6 +16,7 @@ from fallback_gate.model import Class, Decision, Finding, Kind, LogReport, Outco
 from fallback_gate.reports import words
 from fallback_gate.reports.gaps import Gap, gaps
 from fallback_gate.reports.headline import headline, waiver
+from fallback_gate.reports.places import in_repository
 
 RUN = "run"  # the suite of what belongs to no single log
 
@@ -115,9 +116,7 @@ def _event(verdict: Verdict, finding: Finding) -> Case:
         result, message = Result.SKIPPED, words.excuse(entry) or words.rule(finding)
     else:
         output = f"warned: {story(finding)}"
-    spot = event.location
-    rule_place = words.rule_place(finding.rule.source) if finding.rule else None
-    file, line = (spot.file, spot.line) if spot and spot.file else rule_place or (None, None)
+    file, line = _spot(verdict, finding)
     return Case(
         suite=event.log,
         classname=_classname(verdict, event.compiler, finding.event_class.value),
@@ -138,6 +137,16 @@ def _event(verdict: Verdict, finding: Finding) -> Case:
             "fingerprint": event.fingerprint,
         },
     )
+
+
+def _spot(verdict: Verdict, finding: Finding) -> tuple[str | None, int | None]:
+    """The user's code where the repository has it, else the entry that decided, else what the log says."""
+    said = finding.event.location
+    rule_place = words.rule_place(finding.rule.source) if finding.rule else None
+    if said and said.file:
+        file = in_repository(verdict, said.file)
+        return (file or said.file, said.line) if file or not rule_place else rule_place
+    return rule_place or (None, None)
 
 
 def _run(verdict: Verdict) -> Iterator[Case]:

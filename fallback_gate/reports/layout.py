@@ -6,7 +6,6 @@ Everything here takes text that `safe` has been over.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ Paint = Callable[[str, str], str]
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _COMMAND: Final = re.compile(r"^(?P<start>(?:\s|\x1b\[[0-9;]*m)*)(?=::)")
 _BREAKS_AFTER: Final = "/\\,:=.-"
+MOST_CHARACTERS: Final = 8  # in one column: a letter and its accents
 
 
 def plain(text: str, style: str) -> str:
@@ -28,26 +28,26 @@ def ansi(text: str, style: str) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal gives the text: two for East Asian wide characters, none for accents."""
+    """How many columns a terminal gives the text: two for East Asian wide characters and emoji."""
     if text.isascii():
         return len(text)
-    return sum(_columns(character) for character in text)
+    from wcwidth import wcswidth
 
-
-def _columns(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return max(wcswidth(text), 0)
 
 
 def _head(text: str, width: int) -> int:
-    """How many characters from the start fit into the width; at least one, so that cutting ends."""
-    used = 0
-    for index, character in enumerate(text):
-        used += _columns(character)
-        if used > width:
-            return max(index, 1)
-    return len(text)
+    """How many characters from the start fit into the width; at least one, so that cutting ends.
+
+    What adds nothing to the width, such as accents, stays with its letter, within reason.
+    """
+    most = min(len(text), MOST_CHARACTERS * max(width, 1))
+    if text.isascii():
+        return max(min(most, width), 1)
+    end = 0
+    while end < most and columns(text[: end + 1]) <= width:
+        end += 1
+    return max(end, 1)
 
 
 def cut(text: str, width: int) -> str:

@@ -9,11 +9,10 @@ dropped in silence, except a secret, which becomes `***`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from fallback_gate.patterns import Pattern
-
-HIDDEN: Final = "***"
+from fallback_gate.reports.secrets import redact as redact
 
 # C0, DEL and C1; soft hyphen, Arabic letter mark; zero width and direction marks; line and paragraph
 # separators; embeddings, overrides, isolates; byte order mark; interlinear marks; non-characters;
@@ -29,6 +28,19 @@ _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # GitHub's `##[group]`, Azure's `##vso[...]`, TeamCity's `##teamcity[...]`: obeyed anywhere in a line.
 _RUNNER_ANYWHERE: Final = re.compile(r"##(\w*)\[")
 _ATTACHMENT: Final = "[[ATTACHMENT|"  # GitLab reads a path to upload from a test case's output
+
+
+# Whatever GitHub's or GitLab's Markdown gives a meaning; the last two only at the start of a text.
+_MARKS: Final = re.compile(r"[\\`*_\[\]<>&|~#!@:${}]|(?<=[wW])\.|^\s*(?:[-+=]|[0-9]{1,9}[.)])")
+_TICKS: Final = re.compile("`+")
+
+
+def _escaped_mark(match: re.Match[str]) -> str:
+    before, mark = match[0][:-1], match[0][-1]
+    if mark in "&<>":
+        return {"&": "&amp;", "<": "&lt;", ">": "&gt;"}[mark]
+    # An empty comment keeps renderers from joining what they would turn into a mention or an address.
+    return f"{before}\\{mark}<!-- -->" if mark in "@#" else f"{before}\\{mark}"
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -71,127 +83,52 @@ def log_line(text: str) -> str:
     return f"| {inline(text)}"
 
 
+def annotation(text: str) -> str:
+    """What stands behind the second `::` of a GitHub workflow command; line feeds stay lines."""
+    lines = (inline(line) for line in text.split("\n"))
+    return "\n".join(lines).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def annotation_property(text: str) -> str:
+    """The value of a property of a GitHub workflow command, such as `file` or `title`."""
+    return annotation(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def markdown(text: str) -> str:
+    """Words for GitHub's and GitLab's Markdown, a table's cell included, with nothing in them that is live.
+
+    No emphasis, link, image, tag, table or list, and neither an address nor a mention of somebody.
+    """
+    return _MARKS.sub(_escaped_mark, inline(text))
+
+
+def code(text: str) -> str:
+    """Log text in a code span, behind which no renderer looks for markup."""
+    shown = inline(text) or " "
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(shown)), default=0))
+    edge = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{ticks}{edge}{shown}{edge}{ticks}"
+
+
+def code_cell(text: str) -> str:
+    """As `code`, in a table's cell, where a bar ends the cell even inside of code."""
+    return code(inline(text).replace("\\|", "\\x7c")).replace("|", "\\|")
+
+
+def fence(lines: Iterable[str]) -> list[str]:
+    """Log lines as a code block, each line made safe."""
+    shown = [inline(line) for line in lines]
+    ticks = "`" * max(3, 1 + max((len(run) for line in shown for run in _TICKS.findall(line)), default=0))
+    return [f"{ticks}text", *shown, ticks]
+
+
+def sarif(text: str) -> str:
+    """A SARIF message, in which `[text](target)` would be a link."""
+    return inline(text).replace("](", "] (")
+
+
 def shorten(text: str, limit: int) -> str:
     """The text in at most `limit` characters; three dots say that it was cut."""
     if len(text) <= limit:
         return text
     return text[: limit - 3] + "..." if limit > 3 else text[: max(limit, 0)]
-
-
-_KEY = (
-    r"(?:pass(?:word|wd|phrase)|secret(?:[_-]?(?:access[_-]?)?key)?"
-    r"|(?:api|access|private|account|auth)[_-]?key)"
-)
-_NOTHING = r"(?!\*\*\*|(?:None|null|true|false|nil)\b)"
-_NUMBER = r"(?![\d.]+(?![\w.+/=~-]))"
-_CODE = r"(?![\w.]*[(\[])"  # a call or an index: source code, not a value
-_SEPARATOR = r"\\?[\"']?\s{0,8}[=:]\s{0,8}"  # also inside JSON, and JSON inside a JSON string
-# A value, in quotes of either form, escaped or not, or bare: three groups hold the opening quote.
-_VALUE = (
-    r"(?:(\\\")(?:[^\"\\]|\\(?!\")){1,4096}|(\")(?:[^\"\\]|\\.){1,4096}|(')(?:[^'\\]|\\.){1,4096}"
-    r"|[^\s\"',;&]{1,4096})"
-)
-_TOKEN = r"[\w.~+/%=-]"
-
-_SECRETS: Final = (
-    # Private keys, to their end or the end of the text.
-    (
-        Pattern(
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
-            re.S,
-        ),
-        HIDDEN,
-    ),
-    # Tokens with a known first part: GitHub, Hugging Face, AWS, GitLab, Slack, OpenAI, NVIDIA, Google,
-    # npm, PyPI.
-    (
-        Pattern(
-            r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|hf_[A-Za-z0-9]{16,}"
-            r"|(?:AKIA|ASIA)[0-9A-Z]{16}|gl(?:pat|rt|dt)-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
-            r"|sk-(?=[\w-]{0,60}\d)[\w-]{20,}|nvapi-[\w-]{20,}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}"
-            r"|pypi-[\w-]{30,})"
-        ),
-        HIDDEN,
-    ),
-    # JSON web tokens.
-    (Pattern(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), HIDDEN),
-    # A user and a password, or a token alone, in a URL.
-    (
-        Pattern(r"(?<=://)(?:[^\s/?#\"'<>@:]{0,256}:[^\s/?#\"'<>]{1,512}|[^\s/?#\"'<>@:]{20,512})@"),
-        f"{HIDDEN}@",
-    ),
-    # HTTP headers.
-    (
-        Pattern(
-            rf"((?:authorization|x-api-key|cookie){_SEPARATOR}\\?[\"']?)(?!\*\*\*)"
-            r"(?:digest\s[^\r\n]{1,4096}|(?:(?:basic|bearer|token|negotiate|apikey)\s{1,8})?[^\s\"'\\]{1,4096})",
-            re.I,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    (
-        Pattern(
-            rf"(\bbearer\s{{1,8}})(?:(?=[^\s\d]{{0,256}}\d){_TOKEN}{{8,4096}}|{_TOKEN}{{20,4096}})", re.I
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    # `password=...`, `"api_key": "..."`, `--secret ...`.
-    (
-        Pattern(rf"({_KEY}{_SEPARATOR}|--{_KEY}\s{{1,8}}){_NOTHING}{_VALUE}", re.I),
-        rf"\1\2\3\4{HIDDEN}",
-    ),
-    (Pattern(rf"(\bpwd=)(?![/\\]|[A-Z]:[/\\]){_VALUE}", re.I), rf"\1\2\3\4{HIDDEN}"),
-    # `token=...` and `token: "..."`; a model's log speaks of tokens too, so numbers, marks such as `<s>`
-    # and code stay, and a word without digits counts only where nothing stands around the `=`.
-    (
-        Pattern(
-            rf"((?:token=|--[\w-]{{0,30}}token[= ])\\?[\"']?){_NOTHING}{_NUMBER}{_CODE}{_TOKEN}{{4,4096}}",
-            re.I,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    (
-        Pattern(
-            rf"(token{_SEPARATOR}\\?[\"']?){_NOTHING}{_NUMBER}{_CODE}"
-            rf"(?={_TOKEN}{{0,256}}\d)(?={_TOKEN}{{0,256}}[A-Z]){_TOKEN}{{12,4096}}",
-            re.I,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    # The signature in a signed URL.
-    (
-        Pattern(
-            r"([?&](?:sig|x-amz-(?:signature|security-token|credential)|x-goog-signature)=)[^\s&\"']+", re.I
-        ),
-        rf"\1{HIDDEN}",
-    ),
-)
-# One cheap look first: nearly no line has any of these, in lower case.
-_SUSPECT: Final = (
-    *(
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "hf_",
-        "akia",
-        "asia",
-        "glpat-",
-        "glrt-",
-        "gldt-",
-    ),
-    *("xox", "sk-", "nvapi-", "aiza", "npm_", "pypi-", "eyj", "://", "-----begin", "password", "passwd"),
-    *("passphrase", "secret", "key", "pwd=", "token", "bearer", "authorization", "cookie", "sig"),
-)
-
-
-def redact(text: str) -> str:
-    """The text with each thing that looks like a secret replaced by `***`; the name beside it stays."""
-    lowered = text.lower()
-    if not any(hint in lowered for hint in _SUSPECT):
-        return text
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
-    return text

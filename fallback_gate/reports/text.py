@@ -87,6 +87,20 @@ def _next(sheet: Sheet, verdict: Verdict, missing: Sequence[Gap]) -> Iterator[st
 def _policy(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     name, path = verdict.policy.name, verdict.policy.path or "no policy file"
     yield from sheet.row("policy", safe.inline(name if name == path else f"{name} ({path})"))
+    yield from sheet.row("rules", ", ".join(safe.inline(file.path) for file in verdict.rules_files) or None)
+    if sheet.everything:
+        yield from _provenance(sheet, verdict)
+
+
+def _provenance(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
+    """What a second run needs to come to the same verdict."""
+    ran = f", run at {verdict.run_at:%Y-%m-%d %H:%M:%S} UTC" if verdict.run_at else ""
+    yield from sheet.row("tool", f"fallback-gate {verdict.tool_version}, judged as of {verdict.today}{ran}")
+    files = [(verdict.policy.path or verdict.policy.name, verdict.policy.sha256)]
+    files += [(file.path, file.sha256) for file in verdict.rules_files]
+    files += [(log.path, log.sha256) for log in verdict.logs]
+    for path, digest in files:
+        yield from sheet.row("sha256", f"{safe.inline(digest)} {safe.inline(path)}" if digest else None)
 
 
 def _logs(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
@@ -112,7 +126,8 @@ def _log(verdict: Verdict, log: LogReport) -> str:
     seen = (c for process in verdict.processes if process.log == log.path for c in process.compilers)
     compilers = words.distinct(f"{compiler.name} {compiler.version or ''}".strip() for compiler in seen)
     said = _log_verdict(log) if len(verdict.logs) > 1 or not log.recognised else ""
-    facts = [_size(log.bytes), *compilers, "sealed" if log.sealed else "", said]
+    lines = words.number(log.lines, "line") if log.lines is not None else ""
+    facts = [_size(log.bytes), lines, *compilers, "sealed" if log.sealed else "", said]
     detail = ", ".join(filter(None, facts))
     return words.sentence(
         f"{log.path}{f' ({detail})' if detail else ''}{f': {log.problem}' if log.problem else ''}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from fallback_gate.model import Class, Decision, Finding, ProcessVerdict, State, Verdict
+from fallback_gate.model import Decision, Finding, ProcessVerdict, State, Verdict
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.gaps import Gap
+from fallback_gate.reports.groups import Group, by_operator
 from fallback_gate.reports.sheet import ELSEWHERE, LABEL_COLUMNS, MOST_ROWS, Sheet
 
 MOST_BLOCKS = 20
@@ -19,7 +20,7 @@ TABLE_COLUMNS = 80  # below this a table's cells are too narrow to read
 
 def blocked(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
     """A block for each operator; beyond the first twenty a count for each kind."""
-    groups = _by_operator(findings)
+    groups = by_operator(findings)
     shown = groups[: sheet.most(MOST_BLOCKS)]
     steps: dict[str, str] = {}
     for index, group in enumerate(shown):
@@ -57,6 +58,13 @@ def _block(sheet: Sheet, group: Sequence[Finding], steps: dict[str, str]) -> Ite
     told = steps.setdefault(event.help, name)
     step = words.sentence(event.help) if told == name or sheet.everything else f"as for {told}"
     yield from sheet.row("next", step or None, indent=4, style="cyan")
+    yield from _fingerprints(sheet, group)
+
+
+def _fingerprints(sheet: Sheet, group: Group) -> Iterator[str]:
+    """What a waiver or a baseline names, where everything is asked for."""
+    told = words.distinct(safe.inline(finding.event.fingerprint) for finding in group)
+    yield from sheet.row("id", f"fingerprint {', '.join(told)}" if sheet.everything else None, indent=4)
 
 
 def _excerpt(sheet: Sheet, finding: Finding) -> Iterator[str]:
@@ -98,7 +106,7 @@ def _who(gap: Gap) -> str:
 
 def warned(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
     """A sentence for each operator that the policy lets pass with a warning."""
-    groups = _by_operator(findings)
+    groups = by_operator(findings)
     shown = groups[: sheet.most(MOST_ROWS)]
     for group in shown:
         event = group[0].event
@@ -107,6 +115,7 @@ def warned(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
         place = f"at {where} ({spot})" if where else f"({spot})"
         yield from sheet.paragraph(f"{words.title(event)}, {words.how_often(group)} {place}")
         yield from sheet.row("rule", words.rule(group[0]), indent=4)
+        yield from _fingerprints(sheet, group)
     yield from sheet.rest(len(groups) - len(shown))
 
 
@@ -131,6 +140,9 @@ def allowed(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         for name, kind, count, until, owner, reason, rule in rows:
             yield from sheet.paragraph(f"{name}: {kind}, count {count}")
             yield from sheet.row("until", f"{until}, {owner}: {reason} ({rule})", indent=4)
+    for group in shown if sheet.everything else ():
+        yield from sheet.paragraph(words.op(group[0].event))
+        yield from _fingerprints(sheet, group)
     yield from sheet.rest(len(groups) - len(shown))
 
 
@@ -169,12 +181,3 @@ def proofs(sheet: Sheet, processes: Iterable[ProcessVerdict]) -> Iterator[str]:
                     f"{compiler.name} {kind.value}: {proof.state.value}{needed}: {proof.why}{line}{setting}"
                 )
                 yield from sheet.paragraph(words.sentence(text), indent=4)
-
-
-def _by_operator(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings of one operator, compiler and kind together; those on the hot path come first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.event_class is not Class.HOT):
-        event = finding.event
-        groups.setdefault((event.op, event.compiler, event.kind.value), []).append(finding)
-    return list(groups.values())

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from fallback_gate.model import Class, Decision, Event, Finding, Kind
+from fallback_gate.model import Class, Decision, Event, Finding, Kind, Verdict
 from fallback_gate.reports import safe
 
 KIND_WORDS: Final[Mapping[Kind, str]] = {
@@ -104,6 +104,11 @@ def where(event: Event) -> str | None:
 def log_spot(log: str, line: int | None) -> str:
     """`compile.log:17`."""
     return safe.inline(log) + (f":{line}" if line else "")
+
+
+def where_told(verdict: Verdict, log: str, line: int | None) -> str:
+    """`line 17`, with the log where there are more."""
+    return f"line {line}" if line and len(verdict.logs) == 1 else log_spot(log, line)
 
 
 def _value(value: Any) -> str:

@@ -7,7 +7,7 @@ at the first bytes of either before anyone reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from fallback_gate.errors import Unreadable
@@ -119,4 +119,19 @@ class Ahead:
             return 0
         count = self._reader.readinto(buffer)
         self.taken += count
+        return count
+
+
+class Told:
+    """A reader that tells how many bytes it gave so far."""
+
+    def __init__(self, reader: Reader, tell: Callable[[int], None]) -> None:
+        self._reader, self._tell = reader, tell
+        self._given = 0
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """As the reader's."""
+        count = self._reader.readinto(buffer)
+        self._given += count
+        self._tell(self._given)
         return count

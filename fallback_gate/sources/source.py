@@ -15,6 +15,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
+from fallback_gate.sources.seal import Trace
 from fallback_gate.sources.stream import Stream, is_plain
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Source:
     `run.zip!/3_build.txt`. `named`: the user named it, rather than a folder or a pattern that holds it.
     `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
     `file` is where it stands (None: standard input), `member` which part of that archive it is, `once`
-    says that its bytes are gone when read, `problem` why it can't be read at all.
+    says that its bytes are gone when read, `problem` why it can't be read at all, `trace` that it is a
+    structured trace which the seal of another log covers.
     """
 
     path: str
@@ -41,14 +43,23 @@ class Source:
     member: zipfile.ZipInfo | None = None
     once: bool = False
     problem: str | None = None
+    trace: Trace | None = None
 
-    def open(self, *, limit: int = compression.LIMIT, looks: bool = False) -> Stream:
-        """Its text from the start; `limit` bounds what compressed data may hold, in bytes; `looks` as in
-        `Stream`.
+    def open(
+        self, *, limit: int = compression.LIMIT, key: bytes | None = None, looks: bool = False
+    ) -> Stream:
+        """Its text from the start; `limit` bounds what compressed data may hold, in bytes; `key` and `looks`
+        as in `Stream`.
 
         Opening never fails: `Stream.readinto` raises what went wrong.
         """
-        return Stream(lambda: self._stored(limit), limit, looks=looks)
+        return Stream(lambda: self._stored(limit), limit, key, self.trace, looks=looks)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells two names of one log from two logs: its real place, and which member it is."""
+        place = os.path.realpath(self.file) if self.file else self.path
+        return place, self.member.filename if self.member else ""
 
     @property
     def rereadable(self) -> bool:
@@ -73,6 +84,18 @@ class Source:
             while count := stored.readinto(buffer):
                 digest.update(memoryview(buffer)[:count])
         return digest.hexdigest()
+
+    def count_lines(self) -> int | None:
+        """How many lines its text has, the last with or without a line feed; None where it can't be read."""
+        count, last, buffer = 0, b"\n", bytearray(_READ)
+        try:
+            with self.open() as stream:
+                while got := stream.readinto(buffer):
+                    count += buffer.count(b"\n", 0, got)
+                    last = bytes(buffer[got - 1 : got])
+        except Unreadable:
+            return None
+        return count + (last != b"\n")
 
     def lines_at(self, positions: Iterable[int], *, as_stored: bool = False) -> dict[int, int]:
         """The 1-based physical line of each byte offset in the text, counted by line feeds; for `rereadable`

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive, binary, compression, encoding, reassembly
+from fallback_gate.sources import archive, binary, compression, encoding, reassembly, seal, sealed
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
@@ -19,16 +19,26 @@ from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 class Stream:
     """The text of a source, read once from its start. Use it as a context manager, and from one thread.
 
-    `looks`: the caller looks for `later.SIGNS` in what it gets, and calls `look`.
+    `looks`: the caller looks for `later.SIGNS` in what it gets, and calls `look`. `key` verifies a seal that
+    was made with one; `trace` is what a seal says of this text.
     """
 
     def __init__(
-        self, opener: Callable[[], AbstractContextManager[Reader]], limit: int, *, looks: bool = False
+        self,
+        opener: Callable[[], AbstractContextManager[Reader]],
+        limit: int,
+        key: bytes | None = None,
+        trace: seal.Trace | None = None,
+        *,
+        looks: bool = False,
     ) -> None:
         self._opener = opener
         self._limit = limit
+        self._key = key
+        self._trace = trace
         self._looks = looks
         self._later: Later | None = None
+        self._sealed: sealed.Sealed | sealed.Unsealed | sealed.Expected | None = None
         self._stack = ExitStack()
         self._stored: Ahead | None = None
         self._text: Reader | None = None
@@ -38,6 +48,11 @@ class Stream:
     def consumed(self) -> int:
         """Bytes taken so far, in the unit of `Source.size`: what a progress bar shows."""
         return self._stored.taken if self._stored else 0
+
+    @property
+    def seal(self) -> seal.Seal | None:
+        """Once the text is read: the seal of a recorded log, if it is whole."""
+        return self._sealed.seal if self._sealed else None
 
     def readinto(self, buffer: Buffer, /) -> int:
         """Write up to `len(buffer)` bytes of text into the buffer; the number written, 0 at the end.
@@ -50,7 +65,7 @@ class Stream:
         try:
             if self._text is None:
                 self._stored = Ahead(self._stack.enter_context(self._opener()))
-                self._text = self._readable(self._stored)
+                self._text = self._reader(self._stored)
             return self._text.readinto(buffer)
         except Unreadable as failure:
             self._failure = failure
@@ -65,22 +80,9 @@ class Stream:
         """Nothing was taken off this text but what `is_plain` allows for."""
         return self._later is None or self._later.as_stored
 
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
-
-    def _readable(self, stored: Ahead) -> Reader:
+    def _reader(self, stored: Ahead) -> Reader:
         """The reader that turns the bytes of a source into text."""
-        text = stored
-        form = compression.detect(stored.peek(binary.HEAD))
-        if form:
-            text = Ahead(Chunks(compression.unpack(stored, form, self._limit)))
-            if compression.detect(text.peek(binary.HEAD)):
-                raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+        text = _plain(stored, self._limit)
         head = text.peek(binary.HEAD)
         if head.startswith(archive.MAGIC):
             raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
@@ -91,11 +93,20 @@ class Stream:
         head = text.peek(binary.HEAD)
         binary.refuse(head)
         needed = reassembly.steps(head, console=written.codec is not None)
+        self._sealed = sealed.watched(text, head, self._key, self._trace)
         if needed:
-            watched = Later(text, codes=False, watch=True)
+            watched = Later(self._sealed, codes=False, watch=True)
             return Chunks(reassembly.reassemble(watched, needed))
-        self._later = Later(text, codes=True, watch=not self._looks)
+        self._later = Later(self._sealed, codes=True, watch=not self._looks)
         return self._later
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
 
 
 def is_plain(stored: Ahead) -> bool:
@@ -104,3 +115,14 @@ def is_plain(stored: Ahead) -> bool:
     if compression.detect(head) or encoding.detect(head) != encoding.Encoding():
         return False
     return not reassembly.steps(head, console=False)
+
+
+def _plain(stored: Ahead, limit: int) -> Ahead:
+    """What stands in packed bytes, or the bytes themselves."""
+    form = compression.detect(stored.peek(binary.HEAD))
+    if not form:
+        return stored
+    text = Ahead(Chunks(compression.unpack(stored, form, limit)))
+    if compression.detect(text.peek(binary.HEAD)):
+        raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fallback_gate.model import Decision, Finding, LogReport, Outcome, ProcessVerdict
 from fallback_gate.policy.entry import Policy
@@ -10,21 +10,29 @@ from fallback_gate.policy.limits import Limits
 from fallback_gate.verdict.proof import lacking
 
 
-def expectations(processes: Sequence[ProcessVerdict], policy: Policy) -> list[str]:
-    """What the policy expects of the run and the logs do not show, a sentence each."""
+def expectations(
+    processes: Sequence[ProcessVerdict],
+    policy: Policy,
+    wanted: Iterable[tuple[int, str]] = (),
+    sealed: Collection[int] = (),
+) -> list[str]:
+    """What is expected of the run and the logs do not show, a sentence each.
+
+    `wanted`: numbers of ranks that others than the policy ask for, and who asks; `sealed`: the ranks that
+    sealed logs tell of themselves.
+    """
     missing = []
     seen = {compiler.name for process in processes for compiler in process.compilers}
     for name in policy.expect_compilers:
         if name not in seen:
             missing.append(f"the policy expects the compiler {name}, and no log shows it")
-    if policy.expect_ranks is not None:
-        ranks = {process.rank for process in processes if process.rank is not None}
-        absent = sorted(set(range(policy.expect_ranks)) - ranks)
+    asked = [*wanted] if policy.expect_ranks is None else [(policy.expect_ranks, "the policy"), *wanted]
+    ranks = {process.rank for process in processes if process.rank is not None}.union(sealed)
+    for number, who in dict(asked).items():
+        absent = sorted(set(range(number)) - ranks)
         if absent:
             listed = ", ".join(map(str, absent[:8])) + (" ..." if len(absent) > 8 else "")
-            missing.append(
-                f"the policy expects {policy.expect_ranks} ranks; in no log are {len(absent)}: {listed}"
-            )
+            missing.append(f"{who} expects {number} ranks; in no log are {len(absent)}: {listed}")
     return missing
 
 

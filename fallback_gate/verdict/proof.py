@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.rule import Evidence, Reader
+from fallback_gate.compilers.strict import by_strict_modes
 from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
 from fallback_gate.policy.entry import Policy
 
@@ -18,7 +19,9 @@ _RANK = {State.PROVEN: 2, State.UNOBSERVABLE: 1, State.UNPROVEN: 0}
 
 
 def better(one: Proof, other: Proof) -> Proof:
-    """The better of two proofs of one kind: evidence about one process is pooled."""
+    """The better of two proofs of one kind: evidence about one process is pooled, unless one is final."""
+    if one.final or other.final:
+        return one if one.final else other
     return other if _RANK[other.state] > _RANK[one.state] else one
 
 
@@ -28,6 +31,8 @@ def weigh(reader: Reader, evidence: Evidence, policy: Policy) -> CompilerProof:
     if evidence.markers:
         for kind, by_marker in by_markers(evidence, frozenset()).items():
             proof[kind] = better(proof[kind], by_marker) if kind in proof else by_marker
+    for kind, by_mode in by_strict_modes(reader, evidence).items():
+        proof[kind] = better(proof[kind], by_mode) if kind in proof else by_mode
     if evidence.trouble:
         why = evidence.trouble[0]
         proof = {

@@ -87,6 +87,7 @@ def test_a_blocked_run() -> None:
         "sealed": False,
         "verdict": "blocked",
         "problem": None,
+        "readers": ["torch.compile 2.11.0"],
     }
     event = report["events"][0]
     assert event["location"] == {"file": "model/decoder.py", "line": 42, "function": "gate_attn"}
@@ -194,7 +195,9 @@ def test_no_runner_obeys_it() -> None:
 
 def test_formats() -> None:
     run = sample.passing_run()
-    assert list(FORMATS) == ["text", "json", "json-v1", "junit"]
+    assert list(FORMATS) == [
+        *("text", "json", "json-v1", "junit", "github", "markdown", "sarif", "gitlab", "html"),
+    ]
     assert FORMATS["json"](run) == FORMATS["json-v1"](run) == json_report.render(run)
     assert FORMATS["text"](run).startswith("PASS (exit 0): ")
     assert FORMATS["junit"](run).startswith("<?xml")

@@ -135,6 +135,7 @@ def test_properties() -> None:
         "policy.sha256": sample.SHA,
         "tool.version": "0.1.0",
         "log.sha256": "abc",
+        "log.bytes": "36412",
         "compiler": "torch.compile",
         "compiler.version": "2.11.0",
         "clock": "2026-11-30",

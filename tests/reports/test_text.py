@@ -137,6 +137,42 @@ def test_verbose_leaves_out_nothing() -> None:
     assert "torch.compile op_fallback: proven: Dynamo printed its settings (line 3)" in page
 
 
+def test_verbose_names_fingerprints() -> None:
+    said = render(sample.blocked_run(), color=False, verbose=1, width=100)
+    assert "id      fingerprint fp-gate-attn\n" in said
+    assert "id      fingerprint fp-topk\n" in said
+    assert "id      fingerprint fp-sort\n" in said
+    assert "fingerprint" not in render(sample.blocked_run(), color=False, width=100)
+
+
+def test_an_excused_kind_is_named_in_the_headline() -> None:
+    blind = sample.proof(State.UNOBSERVABLE, "this level prints no fallback kernel")
+    run = sample.verdict(Outcome.PASS, 0, processes=(sample.process(Outcome.PASS, op_fallback=blind),))
+    assert render(run, color=False, quiet=True, width=200) == (
+        "PASS (exit 0): torch.compile ran and would have printed a fallback, except op_fallback, "
+        "which the policy excuses; none was printed\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "wide"),
+    [("abc", 3), ("演算子", 6), ("🚀", 2), ("e\u0301", 1), ("한", 2), ("ｱ", 1), ("❤\ufe0f", 2), ("🇩🇪", 2)],
+)
+def test_columns_as_a_terminal_counts_them(text: str, wide: int) -> None:
+    """By Unicode's East Asian Width and emoji presentation."""
+    assert layout.columns(text) == wide
+    assert layout.cut(text, wide) == text
+    assert layout.columns(layout.cut(text * 40, 20)) <= 20
+
+
+def test_wide_names_at_forty_columns() -> None:
+    event = sample.event(op="演算子🚀" * 12, reason="原因は" * 60)
+    for line in render(
+        sample.blocked_run(findings=(sample.blocked(event),)), color=False, width=40
+    ).splitlines():
+        assert layout.columns(line) <= 40
+
+
 def test_quiet() -> None:
     assert lines(RUNS["blocked"], quiet=True) == [
         "BLOCKED (exit 1): gate_attn fell back on the hot path (graph break)",

@@ -1,0 +1,50 @@
+"""Beside the vocabulary: what a run was given and knows of its surroundings, for the reports that show it.
+
+None of it decides anything. Whoever calls the gate fills what needs the outside world: the repository
+around, the time of day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Excerpt = tuple[tuple[int, str], ...]
+"""Lines of a log around one that proves something: physical number and raw text (escape it), in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryUse:
+    """One entry of the policy and what became of it in this run.
+
+    `section` is `hot`, `cold` or `unhot`. `used`: it decided an event (hot, cold) or took off an
+    inherited entry (unhot).
+    """
+
+    section: str
+    entry: Mapping[str, Any]
+    source: str
+    used: bool
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """A file with the user's own messages that was given beside the policy."""
+
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The repository that the run stands in.
+
+    `files` leads from a path as a log or the policy says it to the path in the repository, slashes
+    forward; what is not there is not in the repository. `link` is the address of a line at this commit,
+    with `{path}` and `{line}`, where the CI system tells it.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    link: str | None = None

@@ -1,0 +1,33 @@
+"""Room 7: findings put together by what they are about, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fallback_gate.model import Class, Decision, Finding
+
+_RANKING = (Decision.BLOCKED, Decision.WARNED, Decision.ALLOWED)
+
+Group = Sequence[Finding]
+"""Findings of one operator, compiler and kind; never empty."""
+
+
+def by_operator(findings: Iterable[Finding]) -> list[Group]:
+    """Findings of one operator, compiler and kind together.
+
+    What blocks comes first, the hot path before the rest, and then what was reported most often.
+    """
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in sorted(findings, key=_weight):
+        event = finding.event
+        groups.setdefault((event.op, event.compiler, event.kind.value), []).append(finding)
+    return sorted(groups.values(), key=lambda group: (*_weight(group[0]), -reports(group)))
+
+
+def reports(group: Iterable[Finding]) -> int:
+    """How often the compiler reported them."""
+    return sum(finding.event.count for finding in group)
+
+
+def _weight(finding: Finding) -> tuple[int, bool]:
+    return _RANKING.index(finding.decision), finding.event_class is not Class.HOT

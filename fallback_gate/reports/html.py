@@ -1,0 +1,151 @@
+"""Room 7: the verdict as one HTML file that needs nothing else: to open, to print, to send around.
+
+The template holds all markup; whatever is put into it passes `safe` and jinja's escaping, and a content
+security policy lets the browser run and load nothing but the script and style that stand in the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fallback_gate.model import Decision, Kind, Outcome, Verdict
+from fallback_gate.reports import html_parts as parts
+from fallback_gate.reports import safe, words
+from fallback_gate.reports.gaps import gaps, next_settings
+from fallback_gate.reports.groups import by_operator
+from fallback_gate.reports.headline import headline, waiver
+from fallback_gate.reports.proof_rows import proof_rows
+from fallback_gate.reports.provenance import readers
+
+MOST_CARDS = 50
+MOST_ROWS = 5_000
+MOST_PROOFS = 300
+PAGE_ROWS = 200  # of a table, before a script unfolds the rest
+MOST_SENTENCES = 200
+_TONES = {Outcome.PASS: "good", Outcome.WAIVED: "care", Outcome.UNPROVEN: "care", Outcome.BLOCKED: "bad"}
+
+
+def render(verdict: Verdict) -> str:
+    """The report as a page in UTF-8: dark and light, for screens from 320 pixels and for paper."""
+    environment = Environment(
+        loader=PackageLoader("fallback_gate.reports", "page"),
+        autoescape=True,
+        finalize=_safe,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    assert environment.loader is not None
+    style, early, script = (
+        environment.loader.get_source(environment, name)[0] for name in ("style.css", "early.js", "script.js")
+    )
+    page = environment.get_template("report.html.j2")
+    text = page.render(
+        content_security_policy=(
+            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(early)}' '{_hash(script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        style=Markup(style),
+        early_script=Markup(early),
+        script=Markup(script),
+        **_content(verdict),
+    )
+    return text.lstrip() + "\n"
+
+
+def _safe(value: Any) -> Any:
+    """What jinja puts into the page: any text of ours or a log's, made visible and redacted."""
+    return words.sentence(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _content(verdict: Verdict) -> dict[str, Any]:
+    blocked = by_operator(verdict.decided(Decision.BLOCKED))
+    operators = by_operator(verdict.findings)
+    ordered = [finding for group in operators for finding in group]
+    ranks = list(parts.ranks(verdict))
+    proof = proof_rows(verdict.processes)
+    entries = [part for part in parts.entries(verdict) if part[1]]
+    content: dict[str, Any] = {
+        "tone": _TONES[verdict.outcome] if verdict.outcome else "bad",
+        "answer": verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT",
+        "exit_code": verdict.exit_code,
+        "headline": headline(verdict),
+        "waiver": waiver(verdict),
+        "policy": verdict.policy,
+        "logs_told": _logs_told(verdict),
+        "readers": words.listed(readers(verdict)),
+        "today": verdict.today,
+        "run_at": f"{verdict.run_at:%Y-%m-%d %H:%M:%S}" if verdict.run_at else None,
+        "tool_version": verdict.tool_version,
+        "rules_files": verdict.rules_files,
+        "steps": list(_steps(verdict)),
+        "sentences": [*verdict.reasons, *verdict.errors][:MOST_SENTENCES],
+        "notes": verdict.notes[:MOST_SENTENCES],
+        "blocked": [parts.card(verdict, group) for group in blocked[:MOST_CARDS]],
+        "blocked_count": len(blocked),
+        "operators": [parts.operator(group) for group in operators[:MOST_ROWS]],
+        "page_rows": PAGE_ROWS,
+        "operator_count": len(operators),
+        "ranks": ranks[:MOST_ROWS],
+        "rank_count": len(ranks),
+        "events": [parts.event(verdict, finding, at) for at, finding in enumerate(ordered[:MOST_ROWS])],
+        "event_count": len(ordered),
+        "decisions": [d.value for d in Decision if verdict.decided(d)],
+        "kinds": [kind.value for kind in Kind if any(f.event.kind is kind for f in verdict.findings)],
+        "rank_names": sorted({rank for finding in verdict.findings for rank in finding.event.ranks})[:4096],
+        "warned": bool(verdict.decided(Decision.WARNED)),
+        "proof": [parts.proof(verdict, row) for row in proof[:MOST_PROOFS]],
+        "proof_count": len(proof),
+        "entries": entries,
+        "logs": list(parts.logs(verdict))[:MOST_ROWS],
+        "log_count": len(verdict.logs),
+    }
+    content["sections"] = list(_sections(content))
+    return content
+
+
+def _sections(content: dict[str, Any]) -> Iterator[tuple[str, str, int | None]]:
+    if content["blocked"]:
+        yield "blocked", "Blocked", content["blocked_count"]
+    if content["events"]:
+        yield "operators", "Operators", content["operator_count"]
+    if content["events"] and content["ranks"]:
+        yield "ranks", "Ranks", content["rank_count"]
+    if content["events"]:
+        yield "events", "Events", content["event_count"]
+    if content["proof"]:
+        yield "proof", "Proof", None
+    yield "policy", "Policy", None
+    yield "logs", "Logs", content["log_count"]
+    if content["notes"]:
+        yield "notes", "Notes", len(content["notes"])
+
+
+def _logs_told(verdict: Verdict) -> str:
+    return verdict.logs[0].path if len(verdict.logs) == 1 else words.number(len(verdict.logs), "log")
+
+
+def _steps(verdict: Verdict) -> Iterator[dict[str, str]]:
+    """What to do now, in order; `code` is to be copied."""
+    if verdict.outcome is Outcome.BLOCKED and verdict.decided(Decision.BLOCKED):
+        yield {"text": "Change the code at the places below: each says how.", "code": ""}
+        yield {
+            "text": "If one of them may fall back, list it as cold in the policy: reason, owner, date.",
+            "code": "",
+        }
+    if verdict.outcome is Outcome.UNPROVEN:
+        settings: Sequence[str] = next_settings(gaps(verdict.processes))
+        for setting in settings:
+            yield {"text": "Compile again with", "code": safe.shorten(setting, 600)}
+        if not settings:
+            yield {"text": "See below why, and record the log again.", "code": ""}

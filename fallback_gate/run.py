@@ -1,0 +1,109 @@
+"""The first half of the walk: a run, and the reading of its logs through sources, scan and compilers.
+
+A sealed log brings its structured traces along; they are read after it, by the names and hashes of its seal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.errors import Unreadable
+from fallback_gate.events.fold import Fold
+from fallback_gate.scan.window import Scan
+from fallback_gate.sources import Source
+from fallback_gate.sources.reader import Told
+from fallback_gate.sources.seal import Seal
+from fallback_gate.sources.traces import beside, is_trace
+
+_INNER = (
+    "a sealed log stands within this one, where its seal can't be verified: give the file that `record` wrote"
+)
+
+
+@dataclass(slots=True)
+class Run:
+    """What the logs of one run say, as it is gathered."""
+
+    fold: Fold = field(default_factory=Fold)
+    sources: dict[str, Source] = field(default_factory=dict)
+    logs: dict[str, LogEvidence] = field(default_factory=dict)
+    counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
+    as_stored: dict[str, bool] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    line_counts: dict[str, int | None] = field(default_factory=dict)
+    seals: dict[str, Seal] = field(default_factory=dict)
+    key: bytes | None = None  # of the seals
+    closings: Mapping[str, int] = field(default_factory=dict)  # by log: records that are known to be genuine
+
+    def is_sealed(self, log: str) -> bool:
+        """The log has a whole seal, or is a trace that a seal covers."""
+        return log in self.seals or self.sources[log].trace is not None
+
+    def speaks(self, log: str) -> bool:
+        """A known compiler speaks in the log."""
+        return any(self.logs[log].processes.values())
+
+    def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
+        """Line numbers of positions in a log."""
+        if self.counted[log]:
+            return {position: position for position in positions}
+        try:
+            return self.sources[log].lines_at(positions, as_stored=self.as_stored[log])
+        except Unreadable as problem:
+            self.logs[log].extent.problem = str(problem)
+            return {}
+
+
+def read(
+    source: Source, book: Book, run: Run, hash_logs: bool, progress: Callable[[Source, int], None] | None
+) -> None:
+    """Read one log into the run."""
+    count_lines = not source.rereadable
+    with source.open(key=run.key, looks=True) as stream:
+        scan = Scan(
+            book.anchors,
+            Told(stream, partial(progress, source)) if progress else stream,
+            count_lines=count_lines,
+            look=stream.look,
+        )
+        said = read_log(source.path, scan, book, run.fold.add)
+    written = stream.seal.closings if stream.seal else run.closings.get(source.path)
+    if written is not None:
+        said.attest(written)
+    run.sources[source.path] = source
+    run.logs[source.path] = said
+    run.counted[source.path] = count_lines
+    run.as_stored[source.path] = stream.as_stored
+    if stream.seal:
+        run.seals[source.path] = stream.seal
+        if said.extent.problem is None:
+            for evidence in said.all():
+                evidence.settings = stream.seal.settings
+    elif said.inner:
+        said.distrust(_INNER)
+    if hash_logs:
+        try:
+            digest = source.sha256()
+        except Unreadable as problem:
+            said.extent.problem = said.extent.problem or str(problem)
+        else:
+            if digest:
+                run.hashes[source.path] = digest
+                run.line_counts[source.path] = source.count_lines()
+
+
+def traces(run: Run, sources: Sequence[Source]) -> list[Source]:
+    """The structured traces of the run: those that were given, and those that seals name."""
+    found = {source.key: source for source in sources if is_trace(source)}
+    given = list(found.values())
+    for log, seal in run.seals.items():
+        for trace in seal.traces:
+            source = beside(run.sources[log], trace, given)
+            if isinstance(source, str):
+                run.logs[log].distrust(f"the seal is broken: {source}")
+            else:
+                found[source.key] = source
+    return list(found.values())

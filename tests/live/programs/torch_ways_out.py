@@ -1,0 +1,28 @@
+"""Ways round torch.compile of which no log setting tells: python torch_ways_out.py MODE"""
+
+import os
+import signal
+import sys
+
+import torch
+
+
+def gate_attn(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x, dim=-1) * 2
+
+
+def experts(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x) + 1
+
+
+mode = sys.argv[1]
+compiled = torch.compile(experts, dynamic=False, backend="eager" if mode == "eager" else "inductor")
+compiled(torch.ones(2, 4))
+if mode == "stance":
+    torch.compiler.set_stance("eager_on_recompile")
+    compiled(torch.ones(3, 4))
+elif mode == "disabled":
+    torch.compile(torch.compiler.disable(gate_attn))(torch.ones(2, 4))
+elif mode == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+print("done", mode)
