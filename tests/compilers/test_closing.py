@@ -151,6 +151,14 @@ WHOLE = [
 ]  # fmt: skip
 
 
+def test_what_was_compiled_and_never_ran_proves_nothing(tmp_path: Path) -> None:
+    nothing = torch(traced=[], attempts=0, frames={})
+    verdict = judged(tmp_path, *WHOLE, line(nothing), genuine=1)
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert events(verdict) == []
+    assert "never called" in verdict.processes[0].compilers[0].proof[Kind.EAGER_FRAME].why
+
+
 def test_a_killed_process_proves_nothing_whatever_else_it_said(tmp_path: Path) -> None:
     assert judged(tmp_path, *WHOLE).outcome is Outcome.PASS
     assert judged(tmp_path, *WHOLE, line(torch()), genuine=1).outcome is Outcome.PASS
