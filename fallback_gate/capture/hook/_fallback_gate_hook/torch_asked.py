@@ -11,11 +11,13 @@ import os
 import sys
 import weakref
 from types import ModuleType
-from typing import Any, Callable
 
-from . import patches
+from . import patches, use
 
-USED: list[Callable[[], None]] = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
+
 MOST = 200
 _LIBRARIES = ("site-packages", "dist-packages")
 
@@ -104,8 +106,7 @@ def _note_call(given: Any, context: Any, off: bool) -> None:
         if len(ASKED) < 10 * MOST:
             ASKED.append(Asked(given, context, off))
         if not (ASKED and ASKED[-1].perhaps_unused):
-            for used in USED:
-                used()
+            use.used()
 
 
 def _importing() -> bool:

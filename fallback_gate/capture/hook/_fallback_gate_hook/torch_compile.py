@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from . import torch_asked
 from .torch_asked import ASKED, CALLS, RESETS, STANCES, named
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any
+
 MODULE = "torch._dynamo"
-USED = torch_asked.USED
 MOST = torch_asked.MOST
 watch = torch_asked.watch
 _SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
