@@ -255,6 +255,7 @@ def _proves(facts: Facts) -> Mapping[Kind, str]:
         or not ok
         or total != ok
         or count(facts.get("attempts")) > total  # the counters were cleared
+        or count(facts.get("attempts")) != count(facts.get("compiles"))  # frames were resumed
         or any(
             facts.get(key)
             for key in ("graph_breaks", "unimplemented", "resumes", "failed", "stances", "resets")

@@ -29,6 +29,7 @@ CLEAN: dict[str, Any] = {
     "left_out": 0,
     "traced": [FRAME],
     "attempts": 1,
+    "compiles": 1,
     "frames": {"total": 1, "ok": 1},
     "graph_breaks": {},
     "unimplemented": {},
@@ -114,7 +115,7 @@ def test_a_record_that_anybody_may_have_printed_proves_nothing(
 
 
 UNCLEAN: list[dict[str, Any]] = [
-    {"frames": {"total": 2, "ok": 1}}, {"attempts": 3}, {"attempts": 0, "traced": [], "frames": {}, "calls": 0},
+    {"frames": {"total": 2, "ok": 1}}, {"attempts": 3, "compiles": 3}, {"compiles": 2}, {"attempts": 0, "traced": [], "frames": {}, "calls": 0},
     {"graph_breaks": {"Data-dependent branching": 1}}, {"unimplemented": {"x": 1}}, {"resumes": {"f": 1}},
     {"resets": 1}, {"switched_off": ["TORCHDYNAMO_DISABLE"]}, {"config_disable": True}, {"traced": None},
     {"failed": [{"name": "f", "reason": "x"}]}, {"problem": "AttributeError: x"},

@@ -30,6 +30,11 @@ def _traced(dynamo: Any) -> list[str] | None:
     return None if infos is None else list(infos)
 
 
+def _compiles(dynamo: Any) -> int:
+    """How often a frame was compiled, frames that resume another one included; no user clears this."""
+    return sum(getattr(dynamo.convert_frame, "FRAME_COMPILE_COUNTER", {}).values())
+
+
 def _metrics(dynamo: Any) -> list[Any]:
     try:
         return list(dynamo.utils.get_compilation_metrics())
@@ -57,6 +62,7 @@ def baseline() -> dict[str, Any] | None:
         "resets": len(RESETS),
         "stance": _stance_now(dynamo),
         "traced": len(_traced(dynamo) or ()),
+        "compiles": _compiles(dynamo),
         "counters": {group: dict(table) for group, table in list(dynamo.utils.counters.items())},
         "metrics": _metrics(dynamo),
     }
@@ -96,6 +102,7 @@ def facts(since: dict[str, Any] | None = None) -> dict[str, Any] | None:
         "left_out": calls - len(kept) + len(asked[MOST:]),
         "traced": None if traced is None else list(dict.fromkeys(traced))[:MOST],
         "attempts": None if traced is None else len(traced),
+        "compiles": _compiles(dynamo) - since.get("compiles", 0),
         "frames": frames,
         "graph_breaks": _shortened(counters.get("graph_break", {})),
         "unimplemented": _shortened(counters.get("unimplemented", {})),
