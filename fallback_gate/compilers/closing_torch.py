@@ -94,9 +94,8 @@ def stance(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterab
             effect = "what was compiled from then on got a back end that generates no code"
         if effect and not _nothing(facts):
             said = text(one.get("stance")) if not one.get("backend") else f"force_backend={one['backend']}"
-            report = base(
-                rule, record, closing, "*", f"torch.compiler.set_stance({said}): {effect}", "set_stance"
-            )
+            why = f"torch.compiler.set_stance({said}): {effect}"
+            report = base(rule, record, closing, "set_stance", why, "torch.compiler.set_stance")
             yield _at(report, one)
 
 

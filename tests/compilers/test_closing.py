@@ -225,8 +225,8 @@ GATE = {
     [
         ({"traced": [], "attempts": 0, "frames": {}, "switched_off": ["TORCHDYNAMO_DISABLE"]}, [("eager_frame", "*")], "TORCHDYNAMO_DISABLE=1"),
         ({"traced": [], "attempts": 0, "frames": {}, "stances": [{"stance": "force_eager"}]}, [("eager_frame", "*")], "force_eager"),
-        ({"stances": [{"stance": "eager_on_recompile", "file": "/app/s.py", "line": 3, "function": "serve"}]}, [("eager_frame", "*")], "eager_on_recompile"),
-        ({"stances": [{"stance": "default", "backend": "eager"}]}, [("eager_frame", "*")], "force_backend=eager"),
+        ({"stances": [{"stance": "eager_on_recompile", "file": "/app/s.py", "line": 3, "function": "serve"}]}, [("eager_frame", "set_stance")], "eager_on_recompile"),
+        ({"stances": [{"stance": "default", "backend": "eager"}]}, [("eager_frame", "set_stance")], "force_backend=eager"),
         ({"asked": [CLEAN["asked"][0], GATE]}, [("eager_frame", "gate_attn")], "torch.compiler.disable"),
         ({"asked": [CLEAN["asked"][0], {**GATE, "disabled": False, "off": True}]}, [("eager_frame", "gate_attn")], "switched off"),
         ({"asked": [{**CLEAN["asked"][0], "backend": "aot_eager"}]}, [("eager_frame", "*")], "aot_eager"),

@@ -53,7 +53,7 @@ def found(verdict: Verdict) -> Expected:
     ("mode", "environment", "outcome", "expected"),
     [
         ("clean", {}, Outcome.PASS, set()),
-        ("stance", {}, Outcome.BLOCKED, {("eager_frame", "*")}),
+        ("stance", {}, Outcome.BLOCKED, {("eager_frame", "set_stance")}),
         ("disabled", {}, Outcome.BLOCKED, {("eager_frame", "gate_attn")}),
         ("eager", {}, Outcome.BLOCKED, {("eager_frame", "*")}),
         ("clean", {"TORCHDYNAMO_DISABLE": "1"}, Outcome.BLOCKED, {("eager_frame", "*")}),
