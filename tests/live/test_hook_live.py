@@ -54,7 +54,7 @@ def found(verdict: Verdict) -> Expected:
     [
         ("clean", {}, Outcome.PASS, set()),
         ("stance", {}, Outcome.BLOCKED, {("eager_frame", "set_stance")}),
-        ("disabled", {}, Outcome.BLOCKED, {("eager_frame", "gate_attn")}),
+        ("disabled", {}, Outcome.BLOCKED, {("eager_frame", "forward")}),
         ("eager", {}, Outcome.BLOCKED, {("eager_frame", "*")}),
         ("clean", {"TORCHDYNAMO_DISABLE": "1"}, Outcome.BLOCKED, {("eager_frame", "*")}),
         ("clean", {"TORCH_COMPILE_DISABLE": "1"}, Outcome.BLOCKED, {("eager_frame", "*")}),
