@@ -150,13 +150,13 @@ class Command:
 
     def _had_it(self, number: int) -> bool:
         """Whether the terminal sent it to the command too: once is enough to stop in order."""
-        if sys.platform == "win32":
-            return True  # the console sends them to all of its processes
-        if self._own_group or number not in (signal.SIGINT, signal.SIGQUIT):
-            return False
-        from fallback_gate.capture.terminal import in_foreground
+        if sys.platform != "win32":
+            if self._own_group or number not in (signal.SIGINT, signal.SIGQUIT):
+                return False
+            from fallback_gate.capture.terminal import in_foreground
 
-        return in_foreground()
+            return in_foreground()
+        return True  # the console sends them to all of its processes
 
 
 def _name(number: int) -> str:

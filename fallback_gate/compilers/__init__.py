@@ -15,6 +15,7 @@ from fallback_gate.compilers import (
     apple,
     ascend,
     closing,
+    closing_graphs,
     closing_runtimes,
     closing_torch,
     edge,
@@ -31,6 +32,7 @@ from fallback_gate.compilers.rule import Reader
 HEARINGS: Mapping[str, closing.Hearing] = {
     torch_compile.READER.name: closing_torch.HEARING,
     **closing_runtimes.HEARINGS,
+    **closing_graphs.HEARINGS,
 }
 READERS: Mapping[str, Reader] = {
     reader.name: closing.heard(reader, HEARINGS.get(reader.name))

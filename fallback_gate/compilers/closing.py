@@ -7,7 +7,7 @@ log setting shows. Text that looks like one may be anybody's: it can add fallbac
 unless the log is sealed and holds just as many as its recorder wrote. Where a process did not live to write its
 record, nothing else that it said proves anything.
 
-The readers of the compilers are in `closing_torch` and `closing_runtimes`; `heard` joins them to their reader.
+What each compiler tells is read in `closing_torch`, `closing_runtimes` and `closing_graphs`.
 """
 
 from __future__ import annotations
@@ -213,13 +213,14 @@ class Hearing:
     """What closing records add to a reader: `told` is the compiler's name in them.
 
     `proves` weighs the facts of one process that ended: the kinds whose absence they prove, and why. `joins` as
-    a reader's.
+    a reader's. `undoes` says why nothing that the process says proves anything.
     """
 
     told: str
     rules: tuple[Rule, ...]
     proves: Callable[[Facts], Mapping[Kind, str]]
     joins: Callable[[Evidence, Evidence], bool] = lambda text, trace: False
+    undoes: Callable[[Facts], str | None] = lambda facts: None
 
 
 def heard(reader: Reader, hearing: Hearing | None) -> Reader:
@@ -256,7 +257,7 @@ def _prove(reader: Reader, hearing: Hearing, evidence: Evidence) -> Mapping[Kind
     records = told_by(reader.name, evidence)
     if not records:
         return proof
-    problem = next((why for state, facts, _ in records if (why := _problem(state, facts))), None)
+    problem = next((why for s, facts, _ in records if (why := _problem(s) or hearing.undoes(facts))), None)
     if problem:
         lost = Proof(State.UNPROVEN, problem, None, SETTING, final=True)
         return dict.fromkeys((*proof, *reader.required), lost)
@@ -273,7 +274,7 @@ def _prove(reader: Reader, hearing: Hearing, evidence: Evidence) -> Mapping[Kind
 _NONE = Proof(State.UNOBSERVABLE, "")
 
 
-def _problem(state: str, facts: Facts) -> str | None:
+def _problem(state: str) -> str | None:
     """Why nothing that this process said proves anything; None where its record is whole."""
     if state == "killed":
         return "the process was killed, or is still running: it did not live to write its closing record"

@@ -60,14 +60,30 @@ def _eager(backend: object) -> bool:
 
 def off(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
     """The compiler was asked for, and nothing was traced."""
-    if _nothing(facts):
-        switches = [f"{name}=1" for name in names(facts.get("switched_off"))]
-        switches += ["torch._dynamo.config.disable"] * bool(facts.get("config_disable"))
-        switches += [f"set_stance({text(one.get('stance'))!r})" for one in rows(facts.get("stances"))]
-        asked = rows(facts.get("asked"))
-        switches += [f"{text(one.get('name'))} is disabled" for one in asked if one.get("disabled")]
-        why = ", ".join(switches[:5]) or "nothing says why, or what was compiled was never called"
+    if _nothing(facts) and (switches := _switches(facts)):
+        why = ", ".join(switches[:5])
         yield base(rule, record, closing, "*", f"torch.compile was asked for, and no frame was traced: {why}")
+
+
+def _switches(facts: Facts) -> list[str]:
+    """What kept Dynamo from tracing anything."""
+    asked = rows(facts.get("asked"))
+    return [
+        *(f"{name}=1" for name in names(facts.get("switched_off"))),
+        *(["torch._dynamo.config.disable"] if facts.get("config_disable") else ()),
+        *(f"set_stance({text(one.get('stance'))!r})" for one in rows(facts.get("stances"))),
+        *(f"{text(one.get('name'))} is disabled" for one in asked if one.get("disabled") or one.get("off")),
+    ]
+
+
+def _undoes(facts: Facts) -> str | None:
+    """Nothing was traced, and nothing says why: what was compiled was never called, or was passed over."""
+    if _nothing(facts) and not _switches(facts):
+        return (
+            "torch.compile was asked for, and no frame was traced: what was compiled was never called, or was "
+            "passed over"
+        )
+    return None
 
 
 def stance(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
@@ -78,9 +94,8 @@ def stance(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterab
             effect = "what was compiled from then on got a back end that generates no code"
         if effect and not _nothing(facts):
             said = text(one.get("stance")) if not one.get("backend") else f"force_backend={one['backend']}"
-            report = base(
-                rule, record, closing, "*", f"torch.compiler.set_stance({said}): {effect}", "set_stance"
-            )
+            why = f"torch.compiler.set_stance({said}): {effect}"
+            report = base(rule, record, closing, "set_stance", why, "torch.compiler.set_stance")
             yield _at(report, one)
 
 
@@ -239,6 +254,7 @@ def _proves(facts: Facts) -> Mapping[Kind, str]:
         or not ok
         or total != ok
         or count(facts.get("attempts")) > total  # the counters were cleared
+        or count(facts.get("attempts")) != count(facts.get("compiles"))  # frames were resumed
         or any(
             facts.get(key)
             for key in ("graph_breaks", "unimplemented", "resumes", "failed", "stances", "resets")
@@ -271,4 +287,4 @@ def joins(text_log: Evidence, trace: Evidence) -> bool:
     )
 
 
-HEARING = Hearing(NAME, RULES, _proves, joins)
+HEARING = Hearing(NAME, RULES, _proves, joins, _undoes)

@@ -29,6 +29,7 @@ CLEAN: dict[str, Any] = {
     "left_out": 0,
     "traced": [FRAME],
     "attempts": 1,
+    "compiles": 1,
     "frames": {"total": 1, "ok": 1},
     "graph_breaks": {},
     "unimplemented": {},
@@ -114,7 +115,7 @@ def test_a_record_that_anybody_may_have_printed_proves_nothing(
 
 
 UNCLEAN: list[dict[str, Any]] = [
-    {"frames": {"total": 2, "ok": 1}}, {"attempts": 3}, {"attempts": 0, "traced": [], "frames": {}, "calls": 0},
+    {"frames": {"total": 2, "ok": 1}}, {"attempts": 3, "compiles": 3}, {"compiles": 2}, {"attempts": 0, "traced": [], "frames": {}, "calls": 0},
     {"graph_breaks": {"Data-dependent branching": 1}}, {"unimplemented": {"x": 1}}, {"resumes": {"f": 1}},
     {"resets": 1}, {"switched_off": ["TORCHDYNAMO_DISABLE"]}, {"config_disable": True}, {"traced": None},
     {"failed": [{"name": "f", "reason": "x"}]}, {"problem": "AttributeError: x"},
@@ -149,6 +150,14 @@ WHOLE = [
     *traced(), *record("Output code: ", artifact="output_code"),
     *record("Output code written to: /tmp/x.py", artifact="output_code"), *listed(FRAME),
 ]  # fmt: skip
+
+
+def test_what_was_compiled_and_never_ran_proves_nothing(tmp_path: Path) -> None:
+    nothing = torch(traced=[], attempts=0, frames={})
+    verdict = judged(tmp_path, *WHOLE, line(nothing), genuine=1)
+    assert verdict.outcome is Outcome.UNPROVEN
+    assert events(verdict) == []
+    assert "never called" in verdict.processes[0].compilers[0].proof[Kind.EAGER_FRAME].why
 
 
 def test_a_killed_process_proves_nothing_whatever_else_it_said(tmp_path: Path) -> None:
@@ -216,8 +225,8 @@ GATE = {
     [
         ({"traced": [], "attempts": 0, "frames": {}, "switched_off": ["TORCHDYNAMO_DISABLE"]}, [("eager_frame", "*")], "TORCHDYNAMO_DISABLE=1"),
         ({"traced": [], "attempts": 0, "frames": {}, "stances": [{"stance": "force_eager"}]}, [("eager_frame", "*")], "force_eager"),
-        ({"stances": [{"stance": "eager_on_recompile", "file": "/app/s.py", "line": 3, "function": "serve"}]}, [("eager_frame", "*")], "eager_on_recompile"),
-        ({"stances": [{"stance": "default", "backend": "eager"}]}, [("eager_frame", "*")], "force_backend=eager"),
+        ({"stances": [{"stance": "eager_on_recompile", "file": "/app/s.py", "line": 3, "function": "serve"}]}, [("eager_frame", "set_stance")], "eager_on_recompile"),
+        ({"stances": [{"stance": "default", "backend": "eager"}]}, [("eager_frame", "set_stance")], "force_backend=eager"),
         ({"asked": [CLEAN["asked"][0], GATE]}, [("eager_frame", "gate_attn")], "torch.compiler.disable"),
         ({"asked": [CLEAN["asked"][0], {**GATE, "disabled": False, "off": True}]}, [("eager_frame", "gate_attn")], "switched off"),
         ({"asked": [{**CLEAN["asked"][0], "backend": "aot_eager"}]}, [("eager_frame", "*")], "aot_eager"),

@@ -61,8 +61,8 @@ def found(verdict: Verdict) -> Expected:
     ("mode", "environment", "outcome", "expected"),
     [
         ("clean", {}, Outcome.PASS, set()),
-        ("stance", {}, Outcome.BLOCKED, {("eager_frame", "*")}),
-        ("disabled", {}, Outcome.BLOCKED, {("eager_frame", "gate_attn")}),
+        ("stance", {}, Outcome.BLOCKED, {("eager_frame", "set_stance")}),
+        ("disabled", {}, Outcome.BLOCKED, {("eager_frame", "forward")}),
         ("eager", {}, Outcome.BLOCKED, {("eager_frame", "*")}),
         ("clean", {"TORCHDYNAMO_DISABLE": "1"}, Outcome.BLOCKED, {("eager_frame", "*")}),
         ("clean", {"TORCH_COMPILE_DISABLE": "1"}, Outcome.BLOCKED, {("eager_frame", "*")}),

@@ -23,7 +23,7 @@ def topk(x: torch.Tensor) -> torch.Tensor:
 
 x = torch.randn(4, 8)
 trace = logging.getLogger("torch.__trace")
-before = [trace.level, trace.propagate, list(sys.meta_path)]
+before = [trace.level, trace.propagate]
 for function in (clean, broken, topk):
     torch.compiler.reset()
     try:
@@ -40,5 +40,5 @@ print("warm", gate.verdict.outcome.value)
 with guard(raises=False) as gate, torch.compiler.set_stance("force_eager"):
     torch.compile(clean)(x)
 print("off", *(f"{f.event.kind.value}:{f.event.op}" for f in gate.verdict.findings))
-guards = [handler for handler in trace.handlers if "fallback_gate" in type(handler).__module__]
-print("given back", [trace.level, trace.propagate, list(sys.meta_path)] == before and not guards)
+ours = [one for one in (*trace.handlers, *sys.meta_path) if "fallback_gate" in type(one).__module__]
+print("given back", [trace.level, trace.propagate] == before and not ours)

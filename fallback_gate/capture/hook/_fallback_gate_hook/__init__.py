@@ -12,18 +12,23 @@ Python 3.8 and the standard library only: this is loaded into the user's own int
 from __future__ import annotations
 
 import os
-from types import ModuleType
-from typing import Any, Callable
+import sys
+from importlib import import_module
 
-from . import imports, jax_modules, onnxruntime_sessions, openvino_models, patches, torch_compile, tvm_builds
+from . import imports, patches, use
 from .record import Record
 
-COMPILERS: dict[str, ModuleType] = {
-    "torch.compile": torch_compile,
-    "onnxruntime": onnxruntime_sessions,
-    "openvino": openvino_models,
-    "jax": jax_modules,
-    "tvm": tvm_builds,
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from types import ModuleType
+    from typing import Any, Callable
+
+COMPILERS = {
+    "torch.compile": ("torch_compile", "torch._dynamo"),
+    "onnxruntime": ("onnxruntime_sessions", "onnxruntime"),
+    "openvino": ("openvino_models", "openvino"),
+    "jax": ("jax_modules", "jax._src.compiler"),
+    "tvm": ("tvm_builds", "tvm.relax"),
 }
 _WATCHERS: list[None] = []
 
@@ -31,18 +36,17 @@ _WATCHERS: list[None] = []
 def start() -> None:
     """Watch this process, and write its closing record into the folder that the environment names."""
     record = Record(os.environ["FALLBACK_GATE_RECORD_DIR"], facts, baseline)
-    watch(record.used)
+    use.TELL.append(record.used)
+    watch()
     record.begin()
 
 
-def watch(used: Callable[[], None] | None = None) -> None:
-    """Watch each compiler from its import on; `used` is called whenever one is put to use."""
+def watch() -> None:
+    """Watch each compiler from its import on: its module here is loaded only then."""
     _WATCHERS.append(None)
-    for compiler in COMPILERS.values():
-        if used:
-            compiler.USED.append(used)
-        if len(_WATCHERS) == 1:
-            imports.after(compiler.MODULE, compiler.watch)
+    if len(_WATCHERS) == 1:
+        for own, theirs in COMPILERS.values():
+            imports.after(theirs, _watching(own))
 
 
 def unwatch() -> None:
@@ -53,15 +57,28 @@ def unwatch() -> None:
         patches.undo()
 
 
+def _watching(own: str) -> Callable[[ModuleType], None]:
+    def load(module: ModuleType) -> None:
+        import_module(f".{own}", __name__).watch(module)
+
+    return load
+
+
+def _loaded() -> dict[str, Any]:
+    """The modules here of those compilers that were imported, by the compiler's name."""
+    found = {name: sys.modules.get(f"{__name__}.{own}") for name, (own, _) in COMPILERS.items()}
+    return {name: module for name, module in found.items() if module is not None}
+
+
 def baseline() -> dict[str, Any]:
     """Where each compiler stands now; for facts about what comes after."""
-    return {name: compiler.baseline() for name, compiler in COMPILERS.items()}
+    return {name: compiler.baseline() for name, compiler in _loaded().items()}
 
 
 def facts(since: dict[str, Any] | None = None) -> dict[str, Any]:
     """What each compiler that was used tells; one that can't be asked says why."""
     told = {}
-    for name, compiler in COMPILERS.items():
+    for name, compiler in _loaded().items():
         try:
             said = compiler.facts(since.get(name) if since else None)
         except Exception as problem:

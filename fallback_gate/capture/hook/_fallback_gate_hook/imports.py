@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
 
 
 class _Finder:

@@ -12,12 +12,13 @@ import re
 import sys
 from collections import Counter
 from types import ModuleType
-from typing import Any, Callable, Iterator
 
-from . import patches
+from . import patches, use
 
-MODULE = "jax._src.compiler"
-USED: list[Callable[[], None]] = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Iterator
+
 MOST = 200
 MOST_OPERATIONS = 200_000  # of one module that are looked at
 _EXPANDED = re.compile(r"/(ragged_dot\w*)\"")
@@ -33,8 +34,7 @@ def watch(compiler: ModuleType) -> None:
     original = compiler.compile_or_get_cached
 
     def compile_or_get_cached(backend: Any, computation: Any, *arguments: Any, **named: Any) -> Any:
-        for used in USED:
-            used()
+        use.used()
         try:
             _look(backend, computation)
         except Exception as problem:

@@ -11,12 +11,14 @@ import contextlib
 import sys
 from collections import Counter
 from types import ModuleType
-from typing import Any, Callable
 
-from . import patches
+from . import patches, use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any
 
 MODULE = "onnxruntime"
-USED: list[Callable[[], None]] = []
 MOST = 200
 _KEEP = "session.record_ep_graph_assignment_info"
 _SESSIONS: list[dict[str, Any]] = []
@@ -29,8 +31,7 @@ def watch(onnxruntime: ModuleType) -> None:
     original = session._create_inference_session
 
     def create(self: Any, providers: Any, *arguments: Any, **named: Any) -> Any:
-        for used in USED:
-            used()
+        use.used()
         asked = _names(providers)
         _keep_assignment(self, onnxruntime)
         try:

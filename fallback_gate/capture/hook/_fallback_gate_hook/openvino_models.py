@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from types import ModuleType
-from typing import Any, Callable
 
-from . import patches
+from . import patches, use
 
-MODULE = "openvino"
-USED: list[Callable[[], None]] = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
+
 MOST = 200
 _MODELS: list[dict[str, Any]] = []
 _COUNT = [0]
@@ -30,8 +31,7 @@ def watch(openvino: ModuleType) -> None:
 
 def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_model(*arguments: Any, **named: Any) -> Any:
-        for used in USED:
-            used()
+        use.used()
         asked = named.get("device_name", arguments[2] if len(arguments) > 2 else None)
         try:
             compiled = original(*arguments, **named)

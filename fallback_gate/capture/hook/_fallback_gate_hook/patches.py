@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
 
 _PUT: list[tuple[Any, str, Any, Any]] = []
 _ABSENT = object()

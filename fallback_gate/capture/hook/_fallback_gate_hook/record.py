@@ -11,12 +11,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import json
 import os
 import sys
 import time
-from typing import Any, Callable
-from uuid import uuid4
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
 
 FORM = 1
 LARGEST = 512 << 10  # bytes of a record
@@ -27,6 +28,8 @@ def line(facts: dict[str, Any], began: str, ended: bool, status: int | None = No
 
     Times are local, as in PyTorch's log records, so that they can be compared with those.
     """
+    import json
+
     said = {
         "fallback_gate_closing": FORM,
         "pid": os.getpid(),
@@ -102,7 +105,7 @@ class Record:
     def _start(self) -> None:
         self._pid = os.getpid()
         self._began = now()
-        self._name = f"closing-{self._pid}-{uuid4().hex[:12]}.json"
+        self._name = f"closing-{self._pid}-{os.urandom(6).hex()}.json"
         self._opened = False
 
     def _forked(self) -> None:

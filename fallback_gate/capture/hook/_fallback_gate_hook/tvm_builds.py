@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, Callable
 
-from . import imports, patches
+from . import imports, patches, use
 
-MODULE = "tvm.relax"
-USED: list[Callable[[], None]] = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any, Callable
+
 MOST = 200
 _BUILTIN = ("vm.builtin.", "runtime.", "tirx.", "tir.")
 _BUILDS: list[dict[str, Any]] = []
@@ -36,8 +37,7 @@ def watch(relax: ModuleType) -> None:
     original = vm_build._vmcodegen
 
     def vmcodegen(builder: Any, mod: Any, *arguments: Any, **named: Any) -> Any:
-        for used in USED:
-            used()
+        use.used()
         _note(mod)
         return original(builder, mod, *arguments, **named)
 
@@ -65,8 +65,7 @@ def _watch_pipelines(relax: Any) -> None:
     def call(self: Any, mod: Any) -> Any:
         made = run(self, mod)
         if any(self is pipeline for pipeline in _PIPELINES):
-            for used in USED:
-                used()
+            use.used()
             _note(made, codegen=False)
         return made
 
