@@ -1,4 +1,4 @@
-"""Hooks of the site: a file of the repository outside `docs/` that a page links to comes along."""
+"""Hooks of the documentation site: files of the repository that a page links to come along."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+BASH = shutil.which("bash") or "bash"  # by PATH: Windows would look into its system folder first
 FILES = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
 
 
@@ -60,7 +62,7 @@ def run(
         script = temp / f"{number}.sh"
         script.write_text(step["run"], encoding="utf-8", newline="\n")
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
+            [BASH, "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
             cwd=workspace,
             env={
                 **_clean(),
