@@ -52,8 +52,7 @@ class _Run:
     sources: dict[str, Source] = field(default_factory=dict)
     logs: dict[str, LogEvidence] = field(default_factory=dict)
     counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
-    hashes: dict[str, str] = field(default_factory=dict)
-    line_counts: dict[str, int | None] = field(default_factory=dict)
+    hashes: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # and the number of lines
 
     def lines(self, log: str, positions: Iterable[int]) -> Mapping[int, int]:
         """Line numbers of positions in a log."""
@@ -86,12 +85,12 @@ def check(
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
-    names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
-    rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
-    smells of a fallback and that no rule knows leaves the verdict unproven. `today` (UTC) decides what has
-    expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that reports
-    show. `progress` is called with each source and the bytes read of it so far. An input that can't be read
-    is in `Verdict.errors`, with exit code 2.
+    names. `policy`: a file or `builtin:NAME`; None looks it up, and ends at the strict rule. `rules`: files
+    with the user's own messages, beside those of the policy. `strict`: a line that smells of a fallback and
+    that no rule knows leaves the verdict unproven. `today` (UTC) decides what has expired. `excerpts`: keep
+    the lines around each that proves something. `run_at` is the time that reports show. `progress` is called
+    with each source and the bytes read of it so far. One that can't be read is in `Verdict.errors`, with exit
+    code 2.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
@@ -191,8 +190,7 @@ def _read(
             said.extent.problem = said.extent.problem or str(problem)
         else:
             if digest:
-                run.hashes[source.path] = digest
-                run.line_counts[source.path] = source.count_lines()
+                run.hashes[source.path] = digest, source.count_lines()
 
 
 class _Watched:
@@ -255,13 +253,14 @@ def _log_report(
     else:
         outcome = Outcome.UNPROVEN if source.named else None
     problem = said.extent.problem
+    digest, lines = run.hashes.get(log, (None, None))
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
         problem = _nothing_known(said, book)
     return LogReport(
         path=log,
         bytes=source.size if source.size is not None else said.extent.bytes,
-        lines=run.line_counts.get(log),
-        sha256=run.hashes.get(log),
+        sha256=digest,
+        lines=lines,
         recognised=recognised,
         outcome=outcome,
         problem=problem,

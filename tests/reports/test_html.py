@@ -93,9 +93,9 @@ def test_proof() -> None:
 
 def test_used_and_unused_entries() -> None:
     entries = (
-        EntryUse("hot", sample.HOT.entry, sample.HOT.source, True),
+        EntryUse("hot", sample.HOT.entry, sample.HOT.source, True, events=1),
         EntryUse("hot", {"op": "other"}, "p.yaml:7", False),
-        EntryUse("cold", sample.COLD.entry, sample.COLD.source, True),
+        EntryUse("cold", sample.COLD.entry, sample.COLD.source, True, events=1),
         EntryUse("cold", {"op": "old", "reason": "r"}, "p.yaml:9", False, expired=True),
     )
     run = sample.blocked_run()
