@@ -87,10 +87,9 @@ def check(
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up, and ends at the strict rule. `rules`: files
     with the user's own messages, beside those of the policy. `strict`: a line that smells of a fallback and
-    that no rule knows leaves the verdict unproven. `today` (UTC) decides what has expired. `excerpts`: keep
-    the lines around each that proves something. `run_at` is the time that reports show. `progress` is called
-    with each source and the bytes read of it so far. One that can't be read is in `Verdict.errors`, with exit
-    code 2.
+    that no rule knows leaves it unproven. `today` (UTC) decides what has expired. `excerpts`: keep the lines
+    around each that proves something. `run_at` is the time that reports show. `progress` is called with each
+    source and the bytes read of it so far. A log that can't be read is in `Verdict.errors`.
 
     Raises `PolicyError` for an invalid policy or waiver, and `InputError` where there is nothing to read
     or a waiver comes without the release that it is for.
