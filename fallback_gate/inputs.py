@@ -18,8 +18,8 @@ Excerpt = tuple[tuple[int, str], ...]
 class EntryUse:
     """One entry of the policy and what became of it in this run.
 
-    `section` is `hot`, `cold` or `unhot`. `used`: it decided an event (hot, cold) or took off an
-    inherited entry (unhot).
+    `section` is `hot`, `cold` or `unhot`. `events`: how many it decided (hot, cold). `used`: it decided
+    one, or took off an inherited entry (unhot).
     """
 
     section: str
@@ -27,6 +27,7 @@ class EntryUse:
     source: str
     used: bool
     expired: bool = False
+    events: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def _root(cwd: Path, environ: Mapping[str, str]) -> Path:
         said = environ.get(name)
         if said and Path(said).resolve() in (cwd.resolve(), *cwd.resolve().parents):
             return Path(said)
-    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
+    return next((folder for folder in (cwd, *cwd.parents) if os.path.exists(folder / ".git")), cwd)
 
 
 def _relative(path: Path, root: Path) -> str | None:

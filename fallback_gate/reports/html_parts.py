@@ -124,14 +124,14 @@ def proof(verdict: Verdict, row: ProofRow) -> dict[str, Any]:
 
 def entries(verdict: Verdict) -> Iterator[tuple[str, list[dict[str, str]], bool]]:
     """The policy's entries, those that were used apart; title, rows, and whether they are shown at once."""
-    decided = Counter(finding.rule.source for finding in verdict.findings if finding.rule)
     used = [entry for entry in verdict.policy.entries if entry.used]
     unused = [entry for entry in verdict.policy.entries if not entry.used]
-    yield "Used in this run", [_entry(entry, decided[entry.source]) for entry in used], True
-    yield "Not used in this run", [_entry(entry, 0) for entry in unused], not used
+    yield "Used in this run", [_entry(entry) for entry in used], True
+    yield "Not used in this run", [_entry(entry) for entry in unused], not used
 
 
-def _entry(entry: EntryUse, count: int) -> dict[str, str]:
+def _entry(entry: EntryUse) -> dict[str, str]:
+    count = entry.events
     if entry.expired:
         use = "expired: as if it were not there"
     elif entry.section == "hot":

@@ -133,6 +133,15 @@ def test_sorting(show: Open) -> None:
     assert head.get_attribute("aria-sort") == "none"
 
 
+def test_sorting_on_a_phone(show: Open) -> None:
+    page = show(html.render(RUNS["ranks"]), width=390)
+    button = page.locator("#all-events thead th", has_text="Reports").get_by_role("button")
+    button.click()
+    button.click()
+    assert names(page)[:2] == ["op_39", "op_38"]
+    assert not page.locator("section:has(#logs) thead").is_visible()
+
+
 def test_from_an_operator_to_its_events(show: Open) -> None:
     page = show(html.render(RUNS["ranks"]))
     page.get_by_role("button", name="op_17", exact=True).click()

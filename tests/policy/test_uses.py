@@ -26,7 +26,8 @@ def test_used_unused_and_expired(tmp_path: Path) -> None:
     make.written(tmp_path, "version: 1\nhot:\n  - op: inherited\n", "base.yaml")
     policy = load(make.written(tmp_path, POLICY), make.TODAY)
     findings = [
-        judge(make.event(op), policy, make.TODAY) for op in ("gate_attn", "aten::sort", "aten::histc")
+        judge(make.event(op), policy, make.TODAY)
+        for op in ("gate_attn", "gate_attn", "aten::sort", "aten::histc")
     ]
     found = uses(policy, findings, make.TODAY)
     assert [(use.section, use.entry["op"], use.used, use.expired) for use in found] == [
@@ -37,4 +38,5 @@ def test_used_unused_and_expired(tmp_path: Path) -> None:
         ("cold", "aten::histc", False, True),
         ("unhot", "inherited", True, False),
     ]
+    assert [use.events for use in found] == [2, 0, 1, 0, 0, 0]
     assert found[0].source.endswith("policy.yaml:4")

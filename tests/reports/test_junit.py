@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
 
+from fallback_gate.inputs import Repository
 from fallback_gate.model import (
     Class,
     Decision,
@@ -116,6 +117,16 @@ def test_places() -> None:
     assert places["aten::sort: op_fallback"] == ("policies/llm-decode.yaml", "9")
     assert places["gate_attn: no op_fallback"] == ("policies/llm-decode.yaml", "4")
     assert places["aten::topk: op_fallback"] == (None, None)
+
+
+def test_code_that_is_not_in_the_repository_is_no_place() -> None:
+    run = sample.blocked_run(findings=(sample.blocked(location=Location("/opt/x.py", 7, "f")),))
+    for there, place in (
+        ({}, ("policies/llm-decode.yaml", "4")),
+        ({"/opt/x.py": "src/x.py"}, ("src/x.py", "7")),
+    ):
+        case = next(read(replace(run, repository=Repository(there))).iter("testcase"))
+        assert (case.get("file"), case.get("line")) == place
 
 
 def test_a_shipped_policy_is_no_place() -> None:

@@ -169,3 +169,17 @@ def test_endless_device(drain):
         b"",
         "binary data, not a log (nothing but NULs in its first 65,536 bytes)",
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\n\nb", 3), (b"x\r\n" * 200_000, 200_000)]
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_how_many_lines(tmp_path: Path, data: bytes, lines: int, packed: bool) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert Source("a.log", True, file=path).count_lines() == lines
+
+
+def test_no_number_of_lines_of_what_can_not_be_read(tmp_path: Path) -> None:
+    assert Source("gone.log", True, file=tmp_path / "gone.log").count_lines() is None
