@@ -109,8 +109,9 @@ def test_a_session_that_is_not_made_is_told(tmp_path: Path) -> None:
     assert session["error"] == "RuntimeError: no such provider"
 
 
-def test_os_exit_writes_the_record_first(tmp_path: Path) -> None:
-    run = Run(tmp_path, MAKE + "import os\nos._exit(7)\n")
+@pytest.mark.parametrize("given", ["7", "status=7"])
+def test_os_exit_writes_the_record_first(tmp_path: Path, given: str) -> None:
+    run = Run(tmp_path, MAKE + f"import os\nos._exit({given})\n")
     assert run.code == 7
     assert [(said["ended"], said["status"]) for said in run.told] == [(True, 7)]
 

@@ -133,7 +133,7 @@ def _before(name: str, close: Callable[[int | None], None]) -> None:
     @functools.wraps(original)
     def ending(*arguments: Any, **named: Any) -> Any:
         with contextlib.suppress(Exception):
-            close(arguments[0] if name == "_exit" and arguments else None)
+            close((arguments[0] if arguments else named.get("status")) if name == "_exit" else None)
         return original(*arguments, **named)
 
     setattr(os, name, ending)
