@@ -11,7 +11,6 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import regex
@@ -148,6 +147,8 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     if not said.is_marker:
         for group in pattern.groupindex:
             if group not in GROUPS:
+                from difflib import get_close_matches
+
                 near = get_close_matches(group, GROUPS, n=1, cutoff=0.0)[0]
                 advice = f"the nearest known one is {near} (known: {', '.join(GROUPS)})"
                 yield Fault(key, f"the pattern has an unknown named group {group}", advice)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import TypeVar
 
 from fallback_gate.model import Kind
@@ -28,6 +27,8 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is most like this one."""
+    from difflib import get_close_matches  # for mistakes alone: no run without one waits for it
+
     names = {name.lower(): name for name in known}
     return names[get_close_matches(word.lower()[:100], list(names), n=1, cutoff=0.0)[0]]
 
