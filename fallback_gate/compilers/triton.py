@@ -142,7 +142,7 @@ LOAD = Rule(
     ),
     pattern=_PLACE
     + r"(?:remark|warning): (?P<why>(?:Warning: )?(?:Pipelining load that cannot use vectorized copy|Pipelining load with different use encodings"
-    r"|vectorization fails vec = |Multicast with bit width \d{1,9} is not supported on \S{1,40} falling back to regular load).*)",
+    r"|vectorization fails vec = (?P<got>\d{1,4}) origin vec = (?!(?P=got) )\d|Multicast with bit width \d{1,9} is not supported on \S{1,40} falling back to regular load).*)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The load is not done in wide asynchronous copies: it goes through registers, or element by element.",
@@ -152,8 +152,12 @@ LOAD = Rule(
         _AT
         + "remark: Pipelining load that cannot use vectorized copy. This will likely lead to pipelining in registers and severe performance degradation.",
         _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 4 numElems = 4 mask is %3",
-        _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 1 elemsPerThread = 32 mask is -1",
         _AT + "remark: Multicast with bit width 16 is not supported on gfx1250 falling back to regular load",
+    ),
+    # Scalar from the start, as a gather is: nothing was lost.
+    ignores=(
+        _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 1 elemsPerThread = 32 mask is -1",
+        _AT + "remark: Warning: vectorization fails vec = 1 origin vec = 1 numElems = 8 mask is 1",
     ),
     read=placed,
 )
