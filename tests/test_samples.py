@@ -17,6 +17,7 @@ from fallback_gate.model import Class, Event, State
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 ORIGINS = sorted(SAMPLES.rglob("*.origin.yaml"))
 DECODER = SAMPLES / "moe-decoder-h200"
+RECORDED = SAMPLES / "recorded-h200"
 TODAY = date(2026, 11, 30)
 NEAR = 4  # lines: a record may start a little before or after the line that names the operator
 KEYS = {
@@ -97,7 +98,11 @@ def test_an_origin_tells_the_whole_story(path: Path) -> None:
 
 
 def test_each_log_has_one_origin() -> None:
-    logs = {path for path in SAMPLES.rglob("*") if path.name.endswith((".log", ".log.gz"))}
+    logs = {
+        path
+        for path in SAMPLES.rglob("*")
+        if path.name.endswith((".log", ".log.gz")) and path.parent.suffix != ".traces"
+    }
     assert {path.parent / origin(path)["log"] for path in ORIGINS} == logs
     assert len(ORIGINS) == len(logs)
 
@@ -136,3 +141,13 @@ def test_the_decoder_under_the_serving_policy(log: str, outcome: str, exit_code:
     assert len(verdict.findings) - len(hot) == (0 if outcome == "unproven" else 2), (
         "topk and histc, by their own names"
     )
+
+
+@pytest.mark.parametrize(
+    ("log", "outcome"), [("a_full", "pass"), ("f_eagerbackend", "blocked"), ("f_disabled", "blocked")]
+)
+def test_the_recorded_decoder_under_the_serving_policy(log: str, outcome: str) -> None:
+    verdict = check([RECORDED / f"{log}.log"], "builtin:moe-serving", today=TODAY)
+    assert verdict.outcome is not None
+    assert verdict.outcome.value == outcome
+    assert [report.sealed for report in verdict.logs][:1] == [True]
