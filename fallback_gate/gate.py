@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError
-from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
@@ -39,12 +38,14 @@ from fallback_gate.run import Run, read, traces
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
-from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
 from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
+
+if TYPE_CHECKING:
+    from fallback_gate.history import Baseline
 
 
 def check(
@@ -126,8 +127,12 @@ def check(
     found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
     findings = tuple(policies.judge(event, rule, today) for event in events)
-    ruling = baselines.judge(baseline, findings) if baseline else None
-    findings = ruling.findings if ruling else findings
+    ruling = None
+    if baseline:
+        from fallback_gate.verdict import baseline as baselines
+
+        ruling = baselines.judge(baseline, findings)
+        findings = ruling.findings
     processes = _judged(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
@@ -156,7 +161,7 @@ def check(
         outcome=None if errors else outcome,
         exit_code=exit_code,
         today=today,
-        policy=replace(rule.summary, entries=policies.uses(rule, findings, today)),
+        policy=rule.summary._replace(entries=policies.uses(rule, findings, today)),
         logs=reports,
         processes=processes,
         findings=findings,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 Excerpt = tuple[tuple[int, str], ...]
 """Lines of a log around one that proves something: physical number and raw text (escape it), in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryUse:
+class EntryUse(NamedTuple):
     """One entry of the policy and what became of it in this run.
 
     `section` is `hot`, `cold` or `unhot`. `events`: how many it decided (hot, cold). `used`: it decided
@@ -30,8 +29,7 @@ class EntryUse:
     events: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RulesFile:
+class RulesFile(NamedTuple):
     """A file with the user's own messages that was given beside the policy."""
 
     path: str

@@ -141,8 +141,7 @@ class Place(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
+class Variants(NamedTuple):
     """What the reports of one event say differently: a hot entry may match any, a cold one must match all.
 
     `ops` are, for each way to say it, the names by which a cold entry may know the operator (where no
@@ -207,8 +206,7 @@ class Proof:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CompilerProof:
+class CompilerProof(NamedTuple):
     """One compiler in one process. `required` are the kinds that decide; the rest is reported."""
 
     name: str
@@ -235,8 +233,7 @@ class ProcessVerdict:
         return ProcessKey(self.log, self.rank, self.pid, self.host)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSource:
+class RuleSource(NamedTuple):
     """The policy entry that decided: its own keys and where it stands (`policies/x.yaml:4`)."""
 
     entry: Mapping[str, Any]
@@ -268,8 +265,7 @@ class LogReport:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineSummary:
+class BaselineSummary(NamedTuple):
     """A baseline that was given: its entries, how many the run still shows, and which could be tighter."""
 
     path: str
@@ -281,8 +277,7 @@ class BaselineSummary:
     fewer: int  # entries whose fallback has fewer sites now
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySummary:
+class PolicySummary(NamedTuple):
     """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
 
     name: str
@@ -292,8 +287,7 @@ class PolicySummary:
     entries: tuple[EntryUse, ...] = ()  # all entries, and whether they were used
 
 
-@dataclass(frozen=True, slots=True)
-class WaiverSummary:
+class WaiverSummary(NamedTuple):
     """A waiver that was given: whether it applied, and to what."""
 
     path: str
@@ -305,8 +299,7 @@ class WaiverSummary:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The command whose recording was judged as it ended: its exit status (128+n for a signal), and which
     exit code the process ends with: the gate's, or the command's own where it failed."""
 

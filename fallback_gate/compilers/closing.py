@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from re import Match
 from typing import Any, NamedTuple
@@ -208,8 +208,7 @@ def marker(name: str, told: str) -> Marker:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Hearing:
+class Hearing(NamedTuple):
     """What closing records add to a reader: `told` is the compiler's name in them.
 
     `proves` weighs the facts of one process that ended: the kinds whose absence they prove, and why. `joins` as

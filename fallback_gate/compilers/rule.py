@@ -176,8 +176,7 @@ class Evidence:
         return set(self.facts.get(marker, ()))
 
 
-@dataclass(frozen=True, slots=True)
-class StrictMode:
+class StrictMode(NamedTuple):
     """A variable with which a stack fails rather than falls back, as its vendor says.
 
     A sealed run that succeeded with it in force proves `kinds` for each process in which the compiler was

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.compilers import torch_trace
 from fallback_gate.compilers.rule import Evidence
@@ -27,8 +27,7 @@ _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no recor
 _ENDS = ("torch/frames-listed", "torch/metrics")
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(NamedTuple):
     """The evidence of one process in words."""
 
     started: dict[str, str]  # frame id -> "function file:line"

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import TYPE_CHECKING
 
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Kind, PolicySummary, RuleSource
-from fallback_gate.policy.cases import Case
+
+if TYPE_CHECKING:
+    from fallback_gate.policy.cases import Case
 
 MATCH_KEYS = ("op", "function", "file", "layer", "compiler", "kinds")
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.model import Event, Finding
 from fallback_gate.policy.entry import Policy
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What the counts say, a sentence each: `exceeded` blocks, `open` leaves the verdict unproven."""
 
     exceeded: tuple[str, ...] = ()

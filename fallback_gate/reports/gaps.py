@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.model import Kind, Outcome, ProcessVerdict, Proof, State
 
@@ -16,8 +16,7 @@ _ASSIGNMENT = re.compile(r"^[A-Z][A-Z0-9_]*=\S*$")
 _NAMES = re.compile(r"^[+-]?[A-Za-z_][^,/]*(,[+-]?[A-Za-z_][^,/]*)*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """Kinds that some processes of one compiler leave without proof, for one reason.
 
     `kinds` is empty and `compiler` None where a process shows no compiler at all. `line` is the first

@@ -6,7 +6,6 @@ taking one away or changing what it means needs a new number.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from fallback_gate.model import (
@@ -58,7 +57,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
         "rules": told["rules"],
         "run_at": told["runAt"],
-        "recorded": asdict(verdict.recorded) if verdict.recorded else None,
+        "recorded": verdict.recorded._asdict() if verdict.recorded else None,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.model import Kind, Outcome, ProcessVerdict, State
 from fallback_gate.reports import words
@@ -11,8 +11,7 @@ from fallback_gate.reports import words
 _ORDER = (State.UNPROVEN, State.UNOBSERVABLE, State.PROVEN)
 
 
-@dataclass(frozen=True, slots=True)
-class ProofRow:
+class ProofRow(NamedTuple):
     """What some processes say about one kind, for one reason; `line` is that of the first of them.
 
     `kind` and `compiler` are None where a process shows no compiler. `excused`: the policy lets a kind

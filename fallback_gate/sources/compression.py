@@ -11,8 +11,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources.reader import Reader
@@ -99,8 +98,7 @@ class _Zstandard:
             raise ValueError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """One compression format: the first bytes that show it, and a decoder for one member."""
 
     name: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fallback_gate.sources import later
 from fallback_gate.sources.reader import Reader
@@ -19,8 +19,7 @@ _KEPT = 64  # bytes of the read before that are looked at again
 _ENOUGH = 16  # bytes from which a text without a mark can be told by its NULs
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """How a text is written: the codec that it needs (None: it passes as it is) and the size of its mark."""
 
     codec: str | None = None

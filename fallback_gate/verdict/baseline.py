@@ -9,7 +9,8 @@ the policy can allow it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from fallback_gate.compilers import READERS
 from fallback_gate.events.fingerprint import fingerprint
@@ -81,8 +82,7 @@ def print_of(entry: Held) -> str:
     return fingerprint(entry.compiler, Kind(entry.kind), entry.op, Location(entry.file, None, entry.function))
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """The findings under a baseline; `open` says what the logs can't show, a sentence each."""
 
     findings: tuple[Finding, ...]

@@ -110,15 +110,15 @@ def _from_another(compiler: CompilerProof, log: str) -> CompilerProof:
     proof = {
         kind: replace(said, why=f"{said.why} ({log})", line=None) for kind, said in compiler.proof.items()
     }
-    return replace(compiler, proof=proof)
+    return compiler._replace(proof=proof)
 
 
 def _pooled(one: CompilerProof, other: CompilerProof) -> CompilerProof:
     proof = dict(other.proof)
     for kind, said in one.proof.items():
         proof[kind] = better(said, proof[kind]) if kind in proof else said
-    return replace(
-        one, proof=proof, required=one.required | other.required, version=one.version or other.version
+    return one._replace(
+        proof=proof, required=one.required | other.required, version=one.version or other.version
     )
 
 
@@ -130,8 +130,7 @@ def located(
     for verdict in verdicts:
         lines = numbers.get(verdict.log, {})
         compilers = tuple(
-            replace(
-                compiler,
+            compiler._replace(
                 proof={
                     kind: proof if proof.line is None else replace(proof, line=lines.get(proof.line))
                     for kind, proof in compiler.proof.items()
