@@ -57,7 +57,7 @@ def base(
 
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
     """The messages of the record's further physical lines, up to one that opens the next record."""
-    return (line.text for line in record.continued(log.prefix, limit, until))
+    return (line.text for line in record.continued(log.prefix, limit, until, log.opens))
 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -65,7 +65,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = opened(record.text, match, "graph_breaks")
     if not log:
         return
-    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break "))
+    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break ", log.opens))
     yield from break_reports(rule, record, log, match, lines)
 
 

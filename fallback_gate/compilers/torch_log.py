@@ -56,9 +56,19 @@ class LogRecord(NamedTuple):
         return _seconds(self.time) if self.time else None
 
     @property
+    def opens(self) -> re.Pattern[bytes] | None:
+        """Matches how the same process opens a record, without an envelope."""
+        return _opening(self.pid) if self.pid is not None else None
+
+    @property
     def frame(self) -> str:
         """The compile id without the attempt: `0/1` of `0/1_2`."""
         return self.compile_id.split("_")[0]
+
+
+@lru_cache(maxsize=64)
+def _opening(pid: int) -> re.Pattern[bytes]:
+    return re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ %d " % pid)
 
 
 @lru_cache(maxsize=8)

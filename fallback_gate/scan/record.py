@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from re import Pattern
 from typing import NamedTuple
 
 from fallback_gate.sources.envelope import Envelope, unwrap
@@ -138,11 +139,14 @@ class Record:
                     break
             yield Line(text, start)
 
-    def continued(self, prefix: str, limit: int, until: str | None = None) -> Iterator[Line]:
+    def continued(
+        self, prefix: str, limit: int, until: str | None = None, opens: Pattern[bytes] | None = None
+    ) -> Iterator[Line]:
         """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` lines.
 
         For compilers that repeat the whole prefix on each physical line of a record. A line that starts
-        with `until` opens the next record.
+        with `until` opens the next record, and so does one that `opens` matches and that has another prefix:
+        a writer ends a record before it begins the next one.
         """
         buffer, stop, literal = self.view.buffer, self.view.end, prefix.encode()
         own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])
@@ -152,6 +156,8 @@ class Record:
             self.view.spend()
             hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
+                if opens and opens.match(buffer, at, stop):
+                    return
                 hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
                     return
