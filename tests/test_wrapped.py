@@ -207,8 +207,10 @@ def content(path: Path) -> bytes:
 
 
 def is_wrappable(path: Path) -> bool:
-    """Whether it is UTF-8 text whose lines a wrapper may take one by one."""
-    return not content(path).startswith((b"\xff\xfe", b"\xfe\xff"))
+    """Whether it is UTF-8 text, not sealed, whose lines a wrapper may take one by one."""
+    if path.is_dir() or path.parent.suffix == ".traces":
+        return False
+    return not content(path).startswith((b"\xff\xfe", b"\xfe\xff", b'{"fallback_gate_header"'))
 
 
 LOGS = sorted(path for path in SAMPLES.rglob("*.log*") if is_wrappable(path))
