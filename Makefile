@@ -59,7 +59,8 @@ test-compilers: $(VENV)/.developed $(FAMILY:%=$(VENV)/compilers/%/.installed) ##
 test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
 	$(BIN)/python -m pytest tests/browser
 
-docs: $(VENV)/.developed ## Write what the pages take from the code
+docs: $(VENV)/.developed ## Write what the pages and the index of readers take from the code
+	$(BIN)/python scripts/index_readers.py
 	$(BIN)/python docs/generate.py
 
 pieces: $(VENV)/.developed ## Choose anew what the scan looks for

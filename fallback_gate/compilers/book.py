@@ -6,11 +6,14 @@ were reported become the `Evidence` of each compiler.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.generic import by_markers
+from fallback_gate.compilers.library import anchors_of
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report
@@ -30,40 +33,50 @@ class Book:
     """
 
     def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:
-        self.readers = dict(readers)
         self.own_markers: dict[str, dict[str, Marker]] = {}
-        self._by_anchor: dict[str, list[Rule | Marker]] = {}
-        for reader in readers.values():
-            for entry in reader.entries:
-                self._enter(entry)
         kinds: dict[str, set[Kind]] = {}
+        self._own: dict[str, list[Rule | Marker]] = {}  # the user's, by anchor
         for mine in own:
-            self._enter(mine)
+            for anchor in mine.anchor:
+                self._own.setdefault(anchor, []).append(mine)
             known = kinds.setdefault(mine.compiler, set())
             if isinstance(mine, Marker):
                 self.own_markers.setdefault(mine.compiler, {})[mine.id] = mine
             else:
                 known.add(mine.kind)
-        for compiler, reported in kinds.items():
-            if compiler not in readers:
-                self.readers[compiler] = _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
-        self.anchors = Anchors([*self._by_anchor, *near_miss.PHRASES, seal.HEADER])
-        self._entries = list(self._by_anchor.values())
-
-    def _enter(self, rule: Rule | Marker) -> None:
-        for anchor in rule.anchor:
-            self._by_anchor.setdefault(anchor, []).append(rule)
+        others = {
+            compiler: _reader_of(compiler, frozenset(reported or {Kind.OP_FALLBACK}))
+            for compiler, reported in kinds.items()
+            if compiler not in readers
+        }
+        self.readers: Mapping[str, Reader] = ChainMap(others, cast("dict[str, Reader]", readers))
+        self._waiting = anchors_of(readers)
+        self._anchors = list(dict.fromkeys((*self._waiting, *self._own)))
+        self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, seal.HEADER])
+        self._entries: dict[int, list[Rule | Marker]] = {}  # by anchor, once it was hit
 
     def of(self, hit: Hit) -> Iterable[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""
-        known = [anchor for anchor in hit.anchors if anchor < len(self._entries)]
+        known = [anchor for anchor in hit.anchors if anchor < len(self._anchors)]
         if len(known) == 1:
-            return self._entries[known[0]]
-        return {id(rule): rule for anchor in known for rule in self._entries[anchor]}.values()
+            return self._at(known[0])
+        return {id(rule): rule for anchor in known for rule in self._at(anchor)}.values()
+
+    def _at(self, place: int) -> list[Rule | Marker]:
+        """The rules and markers that wait for an anchor."""
+        found = self._entries.get(place)
+        if found is None:
+            anchor = self._anchors[place]
+            named = self._waiting.get(anchor, ())
+            entries = (entry for name in named for entry in self.readers[name].entries)
+            found = [entry for entry in entries if anchor in entry.anchor]
+            found += self._own.get(anchor, [])
+            self._entries[place] = found
+        return found
 
     def smells(self, hit: Hit) -> bool:
         """Whether the line has a phrase that no rule waits for."""
-        return max(hit.anchors) >= len(self._entries)
+        return max(hit.anchors) >= len(self._anchors)
 
 
 def _reader_of(compiler: str, required: frozenset[Kind]) -> Reader:

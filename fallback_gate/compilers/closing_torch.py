@@ -287,4 +287,4 @@ def joins(text_log: Evidence, trace: Evidence) -> bool:
     )
 
 
-HEARING = Hearing(NAME, RULES, _proves, joins, _undoes)
+HEARINGS = {NAME: Hearing(NAME, RULES, _proves, joins, _undoes)}

@@ -50,3 +50,5 @@ READER = Reader(
     silent="partly: limits and swallowed errors are printed, graph breaks and fallback kernels are not",
     seen_in="2.0 to 2.14 (2.0.1 to 2.14.1 run)",
 )
+
+READERS = (READER,)

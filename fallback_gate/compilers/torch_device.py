@@ -131,3 +131,5 @@ READER = Reader(
     silent="partly: warned once for many calls, on MPS for all operators",
     seen_in="MPS 1.12 to 2.9, torch_npu 2.1 to 2.7, torch_mlu (source)",
 )
+
+READERS = (READER,)

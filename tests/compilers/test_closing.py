@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate import Verdict, check
-from fallback_gate.compilers import HEARINGS, READERS, closing
+from fallback_gate.compilers import READERS, closing, closing_graphs, closing_runtimes, closing_torch
 from fallback_gate.model import Kind, Outcome, State
 from tests.compilers.lines import graph_break, listed, record, traced
 
@@ -392,6 +392,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
+HEARINGS = [
+    hearing
+    for module in (closing_torch, closing_runtimes, closing_graphs)
+    for hearing in module.HEARINGS.values()
+]
 KEYS = sorted(
     {*CLEAN, "sessions", "models", "builds", "sites", "made", "modules", "last_resort", "problem", "version"}
 )
@@ -399,7 +404,7 @@ KEYS = sorted(
 
 @settings(max_examples=120, deadline=None)
 @given(
-    st.sampled_from(sorted(h.told for h in HEARINGS.values())),
+    st.sampled_from(sorted(hearing.told for hearing in HEARINGS)),
     st.dictionaries(st.sampled_from(KEYS), JSON, max_size=6),
 )
 def test_no_facts_are_too_strange(read: Callable[..., Any], compiler: str, facts: dict[str, Any]) -> None:
