@@ -39,7 +39,7 @@ def test_the_index_finds_the_same_as_the_readers_themselves() -> None:
     ("log", "there", "absent"),
     [
         ("torch/recompile-limit.2.7.1.log", "torch_dynamo", "tvm_relax"),
-        ("tilelang/simt-gemm.0.1.12.log", "tilelang", "migraphx"),
+        ("tilelang/cluster-copy.0.1.15.log", "tilelang", "migraphx"),
     ],
 )
 def test_a_log_brings_in_the_readers_that_it_names(log: str, there: str, absent: str) -> None:
