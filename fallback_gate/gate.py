@@ -16,13 +16,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError
+from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
@@ -43,9 +43,6 @@ from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
-
-if TYPE_CHECKING:
-    from fallback_gate.history import Baseline
 
 
 def check(

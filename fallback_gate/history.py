@@ -6,16 +6,15 @@ fallbacks that were there at one time. A `Comparison` puts two runs side by side
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from fallback_gate.model import Class, Kind, PolicySummary
 
 BASELINE_SCHEMA = "fallback-gate/baseline-1"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Held:
+class Held(NamedTuple):
     """One fallback of a baseline: its name, where it stood, and at how many sites in the worst rank.
 
     `file` is the file's name without its folders. Line numbers, ranks, addresses and times are left out, so
@@ -32,8 +31,7 @@ class Held:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(NamedTuple):
     """What was there: sorted entries, the version that wrote them, and the policy that judged.
 
     `growing`: it takes what it meets, except what is hot or names nothing; so a first baseline is made.
@@ -46,8 +44,7 @@ class Baseline:
     growing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fallback:
+class Fallback(NamedTuple):
     """One fallback of a run, as it compares with another run's.
 
     `sites` in the worst rank, `reports` how often it was said, `device` where it runs as far as the log
@@ -68,8 +65,7 @@ class Fallback:
     spot: str
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """One run of a comparison: `problem` says why it does not show all fallbacks that it has."""
 
     name: str
@@ -93,8 +89,7 @@ class Step(str, Enum):
 WORSE = frozenset({Step.NEW, Step.MORE, Step.MOVED})
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One fallback, before and after; `what` says in words what moved."""
 
     step: Step
@@ -110,8 +105,7 @@ class Change:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Two runs side by side. `exit_code`: 0 nothing worse, 1 something worse, 3 nobody can tell.
 
     `open` says why something worse may be there unseen, a sentence each.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -87,7 +86,7 @@ def update_command(
     from fallback_gate.verdict.baseline_file import load
 
     before = load(file)
-    verdict = _judged(logs, policy, today, rules, replace(before, growing=add))
+    verdict = _judged(logs, policy, today, rules, before._replace(growing=add))
     if refusal(verdict):
         return _refused(file, verdict)
     kept = silent(before, verdict)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from fallback_gate.events.names import spellings
 from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
@@ -76,8 +75,7 @@ def _fallbacks(parts: Iterable[Sequence[Finding]]) -> tuple[Fallback, ...]:
 
 def _joined(one: Fallback, other: Fallback) -> Fallback:
     classes = (one.event_class, other.event_class)
-    return replace(
-        one,
+    return one._replace(
         sites=max(one.sites, other.sites),
         reports=one.reports + other.reports,
         at_least=one.at_least or other.at_least,

@@ -63,7 +63,7 @@ def test_no_place_in_the_repository() -> None:
     run = sample.blocked_run(findings=(sample.blocked(location=Location("/app/x.py", 1, "f")),))
     shipped = replace(
         run,
-        policy=replace(run.policy, path="builtin:strict"),
+        policy=run.policy._replace(path="builtin:strict"),
         findings=tuple(replace(f, rule=None) for f in run.findings),
     )
     assert read(shipped)[0]["location"]["path"] == "fallback-gate.yaml"

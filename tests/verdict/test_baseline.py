@@ -191,11 +191,11 @@ def written(folder: Path, baseline: Baseline) -> Path:
 def test_the_file_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, findings: list[Finding]
 ) -> None:
-    baseline = replace(of(*findings), tool_version="1.2.3")
+    baseline = of(*findings)._replace(tool_version="1.2.3")
     path = written(tmp_path_factory.mktemp("b"), baseline)
     found = load(str(path))
     assert (found.entries, found.tool_version) == (baseline.entries, "1.2.3")
-    assert baseline_file.render(replace(found, policy=baseline.policy)) == path.read_text(encoding="utf-8")
+    assert baseline_file.render(found._replace(policy=baseline.policy)) == path.read_text(encoding="utf-8")
 
 
 def test_the_file_has_one_entry_a_line_and_neither_lines_nor_ranks(tmp_path: Path) -> None:

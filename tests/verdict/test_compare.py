@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ def fallback(op: str = "aten::sort", **said: Any) -> Fallback:
     }  # fmt: skip
     one = Fallback(**{**values, **said})
     told = f"{one.compiler}/{one.kind}/{one.op}/{one.file}/{one.function}"
-    return replace(one, fingerprint=one.fingerprint or told)
+    return one._replace(fingerprint=one.fingerprint or told)
 
 
 def side(*fallbacks: Fallback, **said: Any) -> Side:
@@ -64,7 +63,7 @@ def test_what_became_of_each(
 
 def test_what_moved_is_said() -> None:
     old = fallback(device="CPU", function="f", file="m.py")
-    (change,) = compare(side(old), side(replace(old, device="AICPU"))).changes
+    (change,) = compare(side(old), side(old._replace(device="AICPU"))).changes
     assert change.what == "CPU -> AICPU"
     new = fallback(kind=Kind.DEVICE_FALLBACK, compiler="tensorrt")
     (change,) = compare(side(old), side(new)).changes
