@@ -58,9 +58,9 @@ class Trace:
 class Seal:
     """What a whole seal says. `exit_status`: of the command, 128+n for signal n. `settings`: variables in
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
-    the trailer that are closing records; `unread`: files that should have been such. `weaker`: what the user's
-    own settings and the end of the run take from the proof, a sentence each; `off` are those of them by which
-    a compiler was switched off. `lines` and `sha256` are those of the whole log."""
+    the trailer that are closing records; `unread`: files that should have been such. `weaker`: what the
+    user's own settings and the end of the run take from the proof, a sentence each; `off` are those of them
+    by which a compiler was switched off. `lines` and `sha256` are those of the whole log."""
 
     exit_status: int
     settings: Mapping[str, str]
@@ -91,8 +91,8 @@ class Seal:
             )
         if self.unread:
             return (
-                f"{self.unread} closing record{'s' * (self.unread > 1)} could not be read: what became of a process "
-                "is not in the log"
+                f"{self.unread} closing record{'s' * (self.unread > 1)} could not be read: what became of a "
+                "process is not in the log"
             )
         return None
 
