@@ -1,9 +1,10 @@
-"""The side door: what was given to torch.compile and was passed over as it was called, which only DEBUG prints.
+"""The side door: what was given to torch.compile and passed over as it was called, which only DEBUG prints.
 
-Dynamo looks at each frame before it traces it, and lets it run in eager under `config.disable` and under a dispatch
-mode (`FlopCounterMode`). Here each look at a frame that was asked for is watched; compiled code that runs is not.
+Dynamo looks at each frame before it traces it, and lets it run in eager while `config.disable` is on and under
+a dispatch mode (`FlopCounterMode`). Each look at a frame that was asked for is watched here; compiled code that
+runs is not.
 
-This file has the name of Dynamo's own: from a file of that name on, Dynamo leaves frames out of the stacks it prints.
+The file's name holds that of Dynamo's own: from such a file on, Dynamo leaves frames out of stacks it prints.
 """
 
 from __future__ import annotations
