@@ -7,7 +7,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,9 +42,9 @@ def clear(log: Path) -> None:
 
 
 def marks(folder: Path) -> Marks:
-    """What a user's own folder of traces holds before the command runs."""
+    """What a user's own folder of traces holds before the command runs. Raises `OSError`."""
     found = {}
-    for trace in folder.glob(_TRACE):
+    for trace in _plain_files(folder):
         told = trace.stat()
         found[trace.name] = (told.st_size, told.st_mtime_ns)
     return found
@@ -66,7 +67,7 @@ def traces(log: Path) -> list[Listed]:
     On disk it is packed with gzip, which leaves an eighth of it; name, size and hash are those of the text.
     """
     found = []
-    for trace in sorted(folder_of(log).glob(_TRACE)):
+    for trace in _plain_files(folder_of(log)):
         digest, size = hashlib.sha256(), 0
         packed = trace.with_name(trace.name + ".gz")
         with open(trace, "rb") as file, gzip.open(packed, "wb", compresslevel=6) as text:
@@ -80,12 +81,24 @@ def traces(log: Path) -> list[Listed]:
     return found
 
 
+def _plain_files(folder: Path) -> Iterator[Path]:
+    """The traces in a folder, in order. Raises `OSError` for one that could be read without end."""
+    for trace in sorted(folder.glob(_TRACE)):
+        if not _is_plain_file(trace):
+            raise OSError(f"{trace.name} is no plain file")
+        yield trace
+
+
+def _is_plain_file(path: Path) -> bool:
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
 def closings(folder: Path) -> Closings:
     """The closing records that processes left in the folder."""
     lines, unread = [], 0
     for record in sorted(folder.glob("closing-*.json")):
         try:
-            if record.stat().st_size > LONGEST or record.is_symlink():
+            if not _is_plain_file(record) or record.stat().st_size > LONGEST:
                 raise ValueError
             said = json.loads(record.read_bytes())
             if not isinstance(said, dict) or next(iter(said), None) != CLOSING:

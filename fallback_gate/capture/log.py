@@ -7,6 +7,7 @@ it proof, comes last.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
@@ -28,6 +29,7 @@ class Log:
     def __init__(self, path: Path, key: bytes | None) -> None:
         self.problem: str | None = None
         self.lines = self.bytes = self.added = 0
+        self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115
         self._keyed = key is not None
         self._hash = seal.hasher(key)
@@ -87,9 +89,13 @@ class Log:
             return count
 
     def seal(self, facts: Mapping[str, Any]) -> None:
-        """Write the trailer; nothing where writing failed before."""
+        """Write the trailer; nothing where writing failed before, or where another file has the name now."""
         with self._lock:
             self._open = False
+            if self.problem is None and not self._is_there():
+                self.problem = (
+                    "something took the log away, or put another file in its place, as it was written"
+                )
             if self.problem is None:
                 self._put(seal.trailer(facts, self._hash, self._keyed), hashed=False)
 
@@ -101,6 +107,12 @@ class Log:
                 self._file.close()
             except OSError as error:
                 self.problem = self.problem or _why(error)
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
 
     def _end_line(self) -> None:
         self._put(b"\n")

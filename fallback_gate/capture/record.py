@@ -85,7 +85,13 @@ def record(
     written = _opened(log, key)
     written.header(header)
     own_traces = settings.respected.get("TORCH_TRACE")
-    before = gather.marks(Path(own_traces)) if own_traces else {}
+    try:
+        before = gather.marks(Path(own_traces)) if own_traces else {}
+    except OSError as error:
+        written.close()
+        raise InputError(
+            f"TORCH_TRACE={own_traces}: {error.strerror or error}; name another folder"
+        ) from None
     with tempfile.TemporaryDirectory(prefix="fallback-gate-", ignore_cleanup_errors=True) as folder:
         given = {**inherited, **settings.variables, **gather.with_hook(inherited, folder)}
         try:
@@ -113,6 +119,7 @@ def record(
         "bytes": written.bytes,
         "line_feeds_added": written.added,
         "closings": count,
+        "closings_unread": closings.unread,
         "traces": traces,
         "notes": notes,
         "secret": secret,

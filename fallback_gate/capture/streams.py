@@ -11,6 +11,7 @@ from threading import Thread
 from fallback_gate.capture.log import Log
 
 _READ = 256 << 10
+_STEP = 0.1  # seconds
 PIPE = 1 << 20  # bytes that a pipe may hold, where the system lets us choose
 
 
@@ -32,6 +33,8 @@ class Streams:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._threads: list[Thread] = []
+        self._taken: list[int] = []  # bytes, by stream
+        self._giving: list[bool] = []  # a stream waits for who takes its bytes
 
     def start(self, source: int, target: int) -> None:
         """Pass a stream on until its end."""
@@ -40,13 +43,22 @@ class Streams:
             target=self._pass, args=(number, source, target), daemon=True, name=f"stream {number}"
         )
         self._threads.append(thread)
+        self._taken.append(0)
+        self._giving.append(False)
         thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of all streams; False where one is still open after that time."""
-        until = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
+        """Wait for the end of all streams; False where one is still open after that time.
+
+        Time in which a slow reader of ours takes what stood in the pipes already does not count.
+        """
+        stood = [taken + PIPE + _READ for taken in self._taken]
+        for number, thread in enumerate(self._threads):
+            while thread.is_alive() and seconds > 0:
+                began = time.monotonic()
+                thread.join(min(_STEP, seconds))
+                if not self._giving[number] or self._taken[number] > stood[number]:
+                    seconds -= time.monotonic() - began
         return not any(thread.is_alive() for thread in self._threads)
 
     def _pass(self, number: int, source: int, target: int) -> None:
@@ -58,8 +70,11 @@ class Streams:
                 return
             if not chunk:
                 return
+            self._taken[number] += len(chunk)
             self._log.write(number, chunk)
+            self._giving[number] = True
             shown = shown and write(target, chunk)
+            self._giving[number] = False
 
 
 def write(target: int, data: bytes) -> bool:

@@ -125,7 +125,7 @@ def _judged(log: str, policy: str | None, output: tuple[tuple[str, str], ...], e
 
     try:
         excerpts = not WITH_EXCERPTS.isdisjoint(name for name, _ in output)
-        verdict = check([log], policy, excerpts=excerpts, run_at=run_at(os.environ))
+        verdict = check([log], policy, excerpts=excerpts, run_at=run_at(os.environ), sealed=True)
     except GateError as wrong:
         if not ended.exit_status:
             raise

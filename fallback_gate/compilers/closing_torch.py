@@ -97,6 +97,16 @@ def stance(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterab
             why = f"torch.compiler.set_stance({said}): {effect}"
             report = base(rule, record, closing, "set_stance", why, "torch.compiler.set_stance")
             yield _at(report, one)
+        if one.get("stance") == "eager_then_compile" and not _nothing(facts):
+            yield from _called_once(rule, record, closing, facts)
+
+
+def _called_once(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
+    """What was never traced under a stance that compiles from the second call on."""
+    for one in (one for one in rows(facts.get("asked")) if not _traced(facts, one)):
+        name = function(text(one.get("name"))) or "*"
+        why = "given to torch.compile, and never called twice under eager_then_compile: it ran in eager, if at all"
+        yield _at(base(rule, record, closing, name, why), one, name)
 
 
 def backend(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:

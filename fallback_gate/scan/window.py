@@ -165,9 +165,10 @@ class Scan:
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
-        if hits:
-            self._pending.extend(sorted(hit for hit in hits if known < hit < (self._base + stop,)))
-            self._latest = max(known, *hits)
+        new_hits = sorted(hit for hit in hits if known < hit < (self._base + stop,))
+        if new_hits:
+            self._pending.extend(new_hits)
+            self._latest = new_hits[-1]
         self._scanned = max(start, stop - OVERLAP) if piece else stop
         return signs
 

@@ -58,9 +58,9 @@ class Trace:
 class Seal:
     """What a whole seal says. `exit_status`: of the command, 128+n for signal n. `settings`: variables in
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
-    the trailer that are closing records. `weaker`: what the user's own settings and the end of the run take
-    from the proof, a sentence each; `off` are those of them by which a compiler was switched off. `lines` and
-    `sha256` are those of the whole log."""
+    the trailer that are closing records; `unread`: files that should have been such. `weaker`: what the
+    user's own settings and the end of the run take from the proof, a sentence each; `off` are those of them
+    by which a compiler was switched off. `lines` and `sha256` are those of the whole log."""
 
     exit_status: int
     settings: Mapping[str, str]
@@ -68,6 +68,7 @@ class Seal:
     rank: int | None = None
     expect_ranks: int | None = None
     closings: int = 0
+    unread: int = 0
     left_open: bool = False
     keyed: bool = False
     weaker: tuple[str, ...] = ()
@@ -87,6 +88,11 @@ class Seal:
             return (
                 "a process that the recorded command left behind still held its output: what it printed "
                 "later is not in the log"
+            )
+        if self.unread:
+            return (
+                f"{self.unread} closing record{'s' * (self.unread > 1)} could not be read: what became of a "
+                "process is not in the log"
             )
         return None
 
@@ -146,6 +152,7 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             rank=_number(first.get("rank")),
             expect_ranks=_number(first.get("expect_ranks")),
             closings=int(last["closings"]),
+            unread=int(last["closings_unread"]),
             left_open=bool(last["left_open"]),
             keyed=HMAC in last,
             off=tuple(str(one) for one in first["off"]),

@@ -226,6 +226,8 @@ GATE = {
         ({"traced": [], "attempts": 0, "frames": {}, "switched_off": ["TORCHDYNAMO_DISABLE"]}, [("eager_frame", "*")], "TORCHDYNAMO_DISABLE=1"),
         ({"traced": [], "attempts": 0, "frames": {}, "stances": [{"stance": "force_eager"}]}, [("eager_frame", "*")], "force_eager"),
         ({"stances": [{"stance": "eager_on_recompile", "file": "/app/s.py", "line": 3, "function": "serve"}]}, [("eager_frame", "set_stance")], "eager_on_recompile"),
+        ({"stances": [{"stance": "eager_then_compile"}]}, [], None),  # from the second call on it is compiled
+        ({"stances": [{"stance": "eager_then_compile"}], "asked": [CLEAN["asked"][0], {**GATE, "disabled": False}]}, [("eager_frame", "gate_attn")], "never called twice"),
         ({"stances": [{"stance": "default", "backend": "eager"}]}, [("eager_frame", "set_stance")], "force_backend=eager"),
         ({"asked": [CLEAN["asked"][0], GATE]}, [("eager_frame", "gate_attn")], "torch.compiler.disable"),
         ({"asked": [CLEAN["asked"][0], {**GATE, "disabled": False, "off": True}]}, [("eager_frame", "gate_attn")], "switched off"),

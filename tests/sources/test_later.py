@@ -112,3 +112,20 @@ def test_verdict(tmp_path, part):
     assert outcome is (Outcome.BLOCKED if NOTE.encode() in part else Outcome.UNPROVEN)
     log.write_bytes(CLEAN + part + b"\n" + NOTE.encode())
     assert check([log], "builtin:strict", today=date(2026, 11, 30)).outcome is Outcome.BLOCKED
+
+
+@pytest.mark.parametrize("code", ["\x1b[0m", "\x1b[31mred\x1b[0m", "\x1b[32;1mok\x1b[m"])
+@pytest.mark.parametrize("lines", [1, 3000, 60_000], ids=["same read", "further on", "another read"])
+def test_a_late_colour_code_hides_no_line_behind_it(tmp_path, code, lines):
+    """All lines of the read that holds the code are read again without it: none may count as known."""
+    log = tmp_path / "late.log"
+    between = b"a plain line of a log\n" * lines
+    fallbacks = [f"fallback to eager: op={name}\n".encode() for name in ("first", "second", "third")]
+    log.write_bytes(CLEAN + LONG + f"{code}\n".encode() + between.join(fallbacks))
+    verdict = check([log], cwd=tmp_path, today=date(2026, 11, 30), environ={})
+    start = (CLEAN + LONG).count(b"\n") + 2
+    assert [(f.event.op, f.event.line) for f in verdict.findings] == [
+        ("first", start),
+        ("second", start + 1 + lines),
+        ("third", start + 2 + 2 * lines),
+    ]

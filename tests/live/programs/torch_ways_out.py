@@ -5,6 +5,7 @@ import signal
 import sys
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 
 class Gate(torch.nn.Module):
@@ -26,6 +27,15 @@ elif mode == "disabled":
     gate = Gate()
     gate.forward = torch.compiler.disable(gate.forward)
     torch.compile(gate)(torch.ones(2, 4))
+elif mode == "once":
+    torch.compiler.set_stance("eager_then_compile")
+    torch.compile(Gate())(torch.ones(2, 4))
+elif mode == "patched":
+    with torch._dynamo.config.patch(disable=True):
+        torch.compile(Gate())(torch.ones(2, 4))
+elif mode == "dispatched":
+    with FlopCounterMode(display=False):
+        torch.compile(Gate())(torch.ones(2, 4))
 elif mode == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 print("done", mode)

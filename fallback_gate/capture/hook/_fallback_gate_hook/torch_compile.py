@@ -9,18 +9,25 @@ from __future__ import annotations
 import os
 import sys
 
-from . import torch_asked
+from . import torch_asked, torch_convert_frame
 from .torch_asked import ASKED, CALLS, RESETS, STANCES, named
+from .torch_convert_frame import SKIPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is slow to load
+    from types import ModuleType
     from typing import Any
 
 MODULE = "torch._dynamo"
 MOST = torch_asked.MOST
-watch = torch_asked.watch
 _SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 _GROUPS = ("inductor", "aot_autograd", "dynamo_cache", "stats")
+
+
+def watch(dynamo: ModuleType) -> None:
+    """Watch what nothing keeps: what is asked for, and what of it is passed over."""
+    torch_asked.watch(dynamo)
+    torch_convert_frame.watch(dynamo)
 
 
 def _traced(dynamo: Any) -> list[str] | None:
@@ -60,6 +67,7 @@ def baseline() -> dict[str, Any] | None:
         "calls": CALLS[0],
         "stances": len(STANCES),
         "resets": len(RESETS),
+        "skipped": len(SKIPPED),
         "stance": _stance_now(dynamo),
         "traced": len(_traced(dynamo) or ()),
         "compiles": _compiles(dynamo),
@@ -91,6 +99,7 @@ def facts(since: dict[str, Any] | None = None) -> dict[str, Any] | None:
         return None
     old = {id(one) for one in since.get("metrics", ())}
     metrics = [one for one in _metrics(dynamo) if id(one) not in old]
+    skipped = SKIPPED[since.get("skipped", 0) :] if traced or not off else []
     return {
         "version": str(getattr(torch, "__version__", "")),
         "switched_off": switched_off,
@@ -107,7 +116,7 @@ def facts(since: dict[str, Any] | None = None) -> dict[str, Any] | None:
         "graph_breaks": _shortened(counters.get("graph_break", {})),
         "unimplemented": _shortened(counters.get("unimplemented", {})),
         "resumes": _shortened(counters.get("resumes", {})),
-        "failed": [said for said in map(_failed, metrics) if said][:MOST],
+        "failed": _distinct([*skipped, *(said for said in map(_failed, metrics) if said)])[:MOST],
         "resets": len(RESETS) - since.get("resets", 0),
         "counters": {group: counters[group] for group in _GROUPS if counters.get(group)},
     }

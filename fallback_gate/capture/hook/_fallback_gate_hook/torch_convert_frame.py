@@ -1,0 +1,52 @@
+"""The side door: what was given to torch.compile and passed over as it was called, which only DEBUG prints.
+
+Dynamo looks at each frame before it traces it, and lets it run in eager while `config.disable` is on and
+under a dispatch mode (`FlopCounterMode`). Each look at a frame that was asked for is watched here; compiled
+code that runs is not.
+
+The file's name holds that of Dynamo's own: from such a file on, Dynamo leaves frames out of stacks it prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from types import ModuleType
+
+from . import patches
+from .torch_asked import ASKED, MOST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is slow to load
+    from typing import Any
+
+SKIPPED: list[dict[str, Any]] = []
+
+
+def watch(dynamo: ModuleType) -> None:
+    """Wrap Dynamo's look at a frame. Before 2.7, which keeps no list of traced frames, nothing is watched."""
+    traced = getattr(getattr(dynamo.eval_frame, "dynamo_tls", None), "traced_frame_infos", None)
+    context = getattr(dynamo.convert_frame, "CatchErrorsWrapper", None)
+    if traced is None or context is None:
+        return
+    original = context.__call__
+
+    def look(self: Any, frame: Any, *arguments: Any) -> Any:
+        before = len(dynamo.eval_frame.dynamo_tls.traced_frame_infos)
+        result = original(self, frame, *arguments)
+        if len(dynamo.eval_frame.dynamo_tls.traced_frame_infos) == before:
+            with contextlib.suppress(Exception):
+                _note(frame.f_code, result, dynamo)
+        return result
+
+    patches.put(context, "__call__", look)
+
+
+def _note(code: Any, result: Any, dynamo: ModuleType) -> None:
+    if getattr(result, "guarded_code", None) is not None or len(SKIPPED) >= MOST:
+        return
+    place = {"name": code.co_name, "file": code.co_filename, "line": code.co_firstlineno}
+    if not any(place.items() <= one.tells.items() for one in ASKED):
+        return
+    off = "Dynamo tracing is disabled" if dynamo.config.disable else "a torch dispatch mode is active"
+    reason = getattr(result, "skip_reason", None) or off
+    SKIPPED.append({**place, "type": None, "reason": f"passed over: {reason}"[:300]})
