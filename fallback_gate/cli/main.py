@@ -88,14 +88,19 @@ def main() -> None:
         click.echo("fallback-gate: interrupted; no verdict was reached", err=True)
         code = 130
     except GateError as wrong:
+        from fallback_gate.reports import safe
+
         for line in str(wrong).splitlines():
-            click.echo(f"fallback-gate: {line}", err=True)
+            click.echo(f"fallback-gate: {safe.inline(line)}", err=True)
         code = wrong.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         code = 2
     except Exception:
-        click.echo(traceback.format_exc(), err=True)
+        from fallback_gate.reports import safe
+
+        for line in traceback.format_exc().splitlines():
+            click.echo(safe.log_line(line), err=True)
         click.echo(
             f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict "
             f"(exit code {EXIT_BUG}). Please report the lines above with the command.",

@@ -209,3 +209,11 @@ def test_log_text_is_not_obeyed(folder: Path) -> None:
 
 def test_no_progress_bar_in_a_pipe(folder: Path) -> None:
     assert run(folder, "check", "pass.log").stderr == b""
+
+
+def test_an_error_holds_no_command_for_the_runner(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("version: 1\n'##[error]x': 1\n", encoding="utf-8")
+    done = run(tmp_path, "check", "a.log", "--policy", "p.yaml")
+    assert done.returncode == 2
+    assert b"unknown key" in done.stderr
+    assert b"##[error]" not in done.stderr
