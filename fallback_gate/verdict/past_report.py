@@ -30,6 +30,7 @@ from fallback_gate.policy.document import Key, Page, shown
 
 SCHEMA = "fallback-gate/1"
 LARGEST = 64 << 20  # bytes
+NEEDED = ("verdict", "processes", "events")
 _CLASSES = {one.value: one for one in Class}
 _DECISIONS = {one.value: one for one in Decision}
 _SCOPES = {one.value: one for one in Scope}
@@ -85,6 +86,8 @@ def _report(page: Page, path: str) -> PastReport:
     if top.get("schema") != SCHEMA:
         page.complain((), f"the schema is {shown(top.get('schema'))}", f"name a JSON report of {SCHEMA}")
         top = {}
+    for name in (name for name in NEEDED if top and name not in top):
+        page.complain((), f"the key {name} is missing", "name the whole report, as `check` wrote it")
     policy = _mapping(page, ("policy",), top.get("policy", {}))
     events = [
         _finding(page, ("events", index), value)
