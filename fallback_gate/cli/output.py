@@ -70,10 +70,16 @@ def for_terminal(verdict: Verdict, *, color: bool, verbose: int, quiet: bool) ->
 
 
 def to_stdout(report: str) -> None:
-    """Print a report, whatever the terminal's encoding can't show."""
+    """Print a report, whatever the terminal's encoding can't show.
+
+    A reader that has seen enough (`| head`) changes no verdict: the rest is dropped.
+    """
     data = report if report.endswith("\n") else report + "\n"
     encoding = sys.stdout.encoding or "utf-8"
-    click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+    try:
+        click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (nothing is left to close it)
 
 
 def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> None:
