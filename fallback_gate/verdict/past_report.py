@@ -48,6 +48,7 @@ class PastReport:
     reasons: tuple[str, ...]
     compilers: tuple[tuple[str, str | None], ...]
     ranks: tuple[int, ...]
+    processes: int  # that compiled and have no rank
     problem: str | None  # why it might not show every fallback
 
 
@@ -108,6 +109,7 @@ def _report(page: Page, path: str) -> PastReport:
         reasons=_texts(top.get("reasons")),
         compilers=tuple(compilers),
         ranks=tuple(sorted({p["rank"] for p in processes if isinstance(p.get("rank"), int)})),
+        processes=sum(p.get("rank") is None and bool(_mappings(p.get("compilers"))) for p in processes),
         problem=_problem(top, processes),
     )
 
