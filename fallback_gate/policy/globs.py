@@ -7,6 +7,7 @@ be named. Operators compare by their comparable names, in any case; functions an
 
 from __future__ import annotations
 
+import posixpath
 import re
 from fnmatch import translate
 from functools import lru_cache
@@ -122,12 +123,12 @@ def function_loosely(globs: tuple[str, ...], name: str) -> bool:
 
 def file(globs: tuple[str, ...], path: str) -> bool:
     """Whether one of the globs matches a path as it stands; `*/f.py` matches a bare `f.py` too."""
-    return matches(_paths(globs), slashed(path))
+    return matches(_paths(globs), _direct(path))
 
 
 def file_loosely(globs: tuple[str, ...], path: str) -> bool:
     """Whether one of the globs may mean a file, as far as the log tells its path: see `function_loosely`."""
-    globs, path = _paths(globs), slashed(path)
+    globs, path = _paths(globs), _direct(path)
     return matches(_loose(globs, "/"), path) or ("/" not in path and matches(_last(globs, "/"), path))
 
 
@@ -136,10 +137,16 @@ def slashed(path: str) -> str:
     return path.replace("\\", "/")
 
 
+def _direct(path: str) -> str:
+    """A path without the detours that Python keeps: `tests/../model/decoder.py` is no file of the tests."""
+    path = slashed(path).removeprefix("./")
+    return posixpath.normpath(path) if "/../" in path else path
+
+
 @lru_cache(maxsize=MOST_KEPT)
 def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
     """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
-    paths = tuple(slashed(glob) for glob in globs)
+    paths = tuple(slashed(glob).removeprefix("./") for glob in globs)
     return (*paths, *(path.removeprefix("*/") for path in paths if path.startswith("*/")))
 
 
