@@ -73,6 +73,7 @@ class Side(NamedTuple):
     problem: str | None = None
     compilers: tuple[tuple[str, str | None], ...] = ()  # and their versions
     ranks: tuple[int, ...] = ()
+    processes: int = 0  # that compiled and have no rank
 
 
 class Step(str, Enum):

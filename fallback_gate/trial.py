@@ -16,10 +16,11 @@ from fallback_gate.policy.globs import operator_bare
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One case, tried: `wrong` says in a sentence each what differs."""
+    """One case, tried: `wrong` says in a sentence each what differs; `untried`: a log was not read."""
 
     case: Case
     wrong: tuple[str, ...]
+    untried: bool = False
 
 
 def trial(case: Case, policy: str, today: date) -> Trial:
@@ -27,13 +28,17 @@ def trial(case: Case, policy: str, today: date) -> Trial:
     day = case.today or today
     try:
         if case.text is None:
-            return Trial(case, _wrong(case, check(case.logs, policy, today=day)))
+            return _trial(case, check(case.logs, policy, today=day))
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "compile.log"
             log.write_text(case.text, encoding="utf-8", newline="\n")
-            return Trial(case, _wrong(case, check([log], policy, today=day)))
+            return _trial(case, check([log], policy, today=day))
     except InputError as error:
-        return Trial(case, (str(error),))
+        return Trial(case, (str(error),), untried=True)
+
+
+def _trial(case: Case, verdict: Verdict) -> Trial:
+    return Trial(case, _wrong(case, verdict), untried=bool(verdict.errors))
 
 
 def _wrong(case: Case, verdict: Verdict) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ def _side(name: str, policy: str | None, today: date | None, rules: tuple[str, .
     there = os.path.join(glob.escape(name), "*.json") if os.path.isdir(name) else name
     files = [there] if os.path.isfile(there) else sorted(glob.glob(there, recursive=True))
     reports = [past_report.read(file) for file in files if past_report.is_report(file)]
+    if reports and len(reports) < len(files) and not os.path.isdir(name):
+        raise InputError(f"{name} names reports and other files: one run is told by reports or by logs")
     if reports:
         return compare.of_reports(name, reports)
     from fallback_gate.gate import check

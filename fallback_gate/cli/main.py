@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -11,14 +12,14 @@ from typing import Final
 import click
 
 from fallback_gate import __version__
-from fallback_gate.errors import EXIT_BUG, GateError
+from fallback_gate.errors import EXIT_BUG, EXIT_USAGE, GateError
 
 _CONTEXT = {
     "help_option_names": ["-h", "--help"],
     "auto_envvar_prefix": "FALLBACK_GATE",
     "max_content_width": 100,
 }
-
+_FULL: Final = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EIO)  # no bug of ours
 
 _COMMANDS: Final = {
     "check": "fallback_gate.cli.check:check_command",
@@ -77,6 +78,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command. Every error ends with one clear text and the contract's exit code."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (closed by who called)
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:
@@ -88,14 +91,21 @@ def main() -> None:
         click.echo("fallback-gate: interrupted; no verdict was reached", err=True)
         code = 130
     except GateError as wrong:
+        from fallback_gate.reports import safe
+
         for line in str(wrong).splitlines():
-            click.echo(f"fallback-gate: {line}", err=True)
+            click.echo(f"fallback-gate: {safe.inline(line)}", err=True)
         code = wrong.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 2
-    except Exception:
-        click.echo(traceback.format_exc(), err=True)
+    except SystemExit as ended:  # click ends with 1 where a pipe is closed, which would read as "blocked"
+        code = EXIT_USAGE if ended.code == 1 else ended.code
+    except Exception as wrong:
+        if isinstance(wrong, OSError) and wrong.errno in _FULL:
+            click.echo(f"fallback-gate: standard output can't be written: {wrong.strerror}", err=True)
+            sys.exit(EXIT_USAGE)
+        from fallback_gate.reports import safe
+
+        for line in traceback.format_exc().splitlines():
+            click.echo(safe.log_line(line), err=True)
         click.echo(
             f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict "
             f"(exit code {EXIT_BUG}). Please report the lines above with the command.",

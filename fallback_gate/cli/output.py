@@ -70,10 +70,16 @@ def for_terminal(verdict: Verdict, *, color: bool, verbose: int, quiet: bool) ->
 
 
 def to_stdout(report: str) -> None:
-    """Print a report, whatever the terminal's encoding can't show."""
+    """Print a report, whatever the terminal's encoding can't show.
+
+    A reader that has seen enough (`| head`) changes no verdict: the rest is dropped.
+    """
     data = report if report.endswith("\n") else report + "\n"
     encoding = sys.stdout.encoding or "utf-8"
-    click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+    try:
+        click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (nothing is left to close it)
 
 
 def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> None:
@@ -85,9 +91,9 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
     inputs = {os.path.realpath(path) for path in keep if path}
     for real in places:
         if real in inputs:
-            raise OutputError(f"the report {real} would overwrite an input; name another with --output")
+            raise OutputError(f"the report {real} would overwrite an input; name another place")
         if places.count(real) > 1:
-            raise OutputError(f"two reports go to {real}; name another place for one with --output")
+            raise OutputError(f"two reports go to {real}; name another place for one")
     written: list[tuple[str, Path]] = []
     path = ""
     try:
@@ -98,9 +104,7 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
             os.replace(temporary, place)
     except OSError as problem:
         why = problem.strerror or str(problem)
-        raise OutputError(
-            f"cannot write the report {path}: {why}; name another place with --output"
-        ) from None
+        raise OutputError(f"cannot write the report {path}: {why}; name another place") from None
     finally:
         for temporary, _ in written:
             Path(temporary).unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 import regex
@@ -23,6 +24,7 @@ SHORTEST_ANCHOR = 4
 LONGEST_ANCHOR = 200
 LONGEST_PATTERN = 4096  # bytes
 MOST_REPEATS = 1000  # of a counted repeat
+MOST_UNROLLED = 20_000  # of counted repeats in each other, which `regex` writes out when it compiles
 
 GROUPS = ("op", "reason", "file", "line", "function", "layer")
 
@@ -131,8 +133,12 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     if len(said.pattern.encode("utf-8", "surrogatepass")) > LONGEST_PATTERN:
         yield Fault(key, f"the pattern is longer than {LONGEST_PATTERN} bytes", "declare two messages")
         return
-    if any(int(count[:9]) > MOST_REPEATS for count in re.findall(r"\{\s*(?:\d*\s*,)?\s*(\d+)", said.pattern)):
+    if any(count > MOST_REPEATS for count in _counts(said.pattern)):
         yield Fault(key, f"the pattern repeats something more than {MOST_REPEATS} times", "use + or *")
+        return
+    if _unrolled(said.pattern) > MOST_UNROLLED:
+        what = f"the pattern's counted repeats of groups make more than {MOST_UNROLLED} in all"
+        yield Fault(key, what, "use + or *")
         return
     try:
         with warnings.catch_warnings():
@@ -153,6 +159,16 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
                 advice = f"the nearest known one is {near} (known: {', '.join(GROUPS)})"
                 yield Fault(key, f"the pattern has an unknown named group {group}", advice)
     yield from _tried(said, pattern)
+
+
+def _counts(pattern: str, after: str = "") -> list[int]:
+    """The counts of all counted repeats behind what the pattern `after` matches."""
+    return [int(n[:9]) for n in re.findall(rf"{after}\{{\s*(?:\d*\s*,)?\s*(\d+)", pattern)]
+
+
+def _unrolled(pattern: str) -> int:
+    """How much counted repeats may make of one item, as if all groups stood in each other."""
+    return prod(_counts(pattern, r"\)\s*")) * max(_counts(pattern), default=1)
 
 
 def _tried(said: UserRule, pattern: regex.Pattern[str]) -> Iterator[Fault]:

@@ -7,19 +7,17 @@ may hold. Shipped entries are ours to keep, and only their own linting speaks of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
 
-from fallback_gate.model import Finding, Kind
+from fallback_gate.model import Finding
 from fallback_gate.policy import globs
+from fallback_gate.policy.cover import NAMING, Asked, Covers, covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 from fallback_gate.policy.shipped import PREFIX
 
 PLACEHOLDER = "FILL IN"
-_Asked = Mapping[str, tuple[str, ...]]  # what an entry asks for: globs by key
-_NAMING = ("op", "function", "file", "layer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +87,19 @@ def _never(section: str, entry: Entry, compilers: set[str]) -> Iterator[Advice]:
 
 def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> Iterator[Advice]:
     standing = [entry for entry in policy.cold if not entry.expired(today)]
-    asked, asked_hot = [entry.asks() for entry in standing], [entry.asks() for entry in policy.hot]
+    asked = [entry.asks() for entry in standing]
+    hot = Covers([entry.asks() for entry in policy.hot], hot=True)
+    cold = Covers(asked, hot=False)
     for at, entry in enumerate(standing):
         source = entry.rule.source
-        if not any(_names(entry, key) for key in _NAMING):
+        if not any(_names(entry, key) for key in NAMING):
             text = "the cold entry names no operator, function, file or layer: it lets whole kinds go"
             yield Advice("too-wide", source, f"{text}; name what it is for")
-        covering = (i for i, wide in enumerate(asked_hot) if _all_covered(wide, asked[at], hot=True))
-        if (hot := next(covering, None)) is not None:
-            place = policy.hot[hot].rule.source
+        if (over := next(hot.of(asked[at]), None)) is not None:
+            place = policy.hot[over].rule.source
             text = f"the cold entry allows nothing: the hot entry at {place} covers all of it"
             yield Advice("contradiction", source, f"{text}, and hot beats cold")
-        if (other := _shadow(standing, asked, at)) is not None:
+        if (other := _shadow(standing, asked, cold, at)) is not None:
             text = f"the cold entry at {other.rule.source} covers all of it; keep one"
             yield Advice("shadowed", source, text)
         if entry.max_count == 0:
@@ -111,19 +110,17 @@ def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> 
         yield from _ends("cold", entry, today, soon)
 
 
-def _shadow(cold: Sequence[ColdEntry], asked: Sequence[_Asked], at: int) -> ColdEntry | None:
+def _shadow(standing: Sequence[ColdEntry], asked: Sequence[Asked], cold: Covers, at: int) -> ColdEntry | None:
     """A cold entry that covers this one; of two that are the same, the one that would stay."""
 
     def rank(index: int) -> tuple[bool, int]:
-        return not cold[index].rule.source.startswith(PREFIX), index
+        return not standing[index].rule.source.startswith(PREFIX), index
 
-    for other in range(len(cold)):
-        if other == at or cold[other].max_count is not None:
+    for other in cold.of(asked[at]):
+        if other == at or standing[other].max_count is not None:
             continue
-        if _all_covered(asked[other], asked[at], hot=False):
-            is_same = _all_covered(asked[at], asked[other], hot=False)
-            if not is_same or rank(other) < rank(at):
-                return cold[other]
+        if rank(other) < rank(at) or not covers(asked[at], asked[other], hot=False):
+            return standing[other]
     return None
 
 
@@ -183,33 +180,3 @@ def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
         if not asked or any(globs.matches(lower, name.lower()) for name in compilers)
         else " | ".join(asked)
     )
-
-
-def _all_covered(wide: _Asked, narrow: _Asked, *, hot: bool) -> bool:
-    """Whether the wide keys match each event that the narrow ones match; hot entries are read more widely."""
-    for key, patterns in wide.items():
-        asked = narrow.get(key)
-        if asked is None:
-            if key != "kinds" or _kinds(patterns) != frozenset(Kind):
-                return False
-        elif not all(_covered(key, patterns, glob, hot) for glob in asked):
-            return False
-    return True
-
-
-@lru_cache(maxsize=1024)
-def _kinds(patterns: tuple[str, ...]) -> frozenset[Kind]:
-    return frozenset(kind for kind in Kind if globs.matches(patterns, kind.value))
-
-
-def _covered(key: str, patterns: tuple[str, ...], glob: str, hot: bool) -> bool:
-    """Whether the patterns match all that the glob matches, as far as that is certain."""
-    if key == "kinds":
-        return _kinds((glob,)) <= _kinds(patterns)
-    if glob in patterns or "*" in patterns:
-        return True
-    if not globs.is_literal(glob):
-        return False
-    if key == "op":
-        return globs.operator_bare(patterns, glob) if hot else globs.operator(patterns, glob)
-    return globs.matches(patterns, glob)

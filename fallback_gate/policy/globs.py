@@ -7,6 +7,7 @@ be named. Operators compare by their comparable names, in any case; functions an
 
 from __future__ import annotations
 
+import posixpath
 import re
 from fnmatch import translate
 from functools import lru_cache
@@ -14,19 +15,24 @@ from functools import lru_cache
 from fallback_gate.events.names import perhaps, plain, spellings
 
 LONGEST_GLOB = 1000
+MOST_KEPT = 8192  # of what is worked out once: more than a policy has keys
 
 _SET = re.compile(r"\[!?\]?[^\]]*\]")
 
 
-@lru_cache(maxsize=1024)
-def _union(globs: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern for all globs of a key: an event meets many names and many globs."""
-    return re.compile("|".join(rf"{translate(glob)}|{re.escape(glob)}\Z" for glob in globs) or "(?!)")
+@lru_cache(maxsize=MOST_KEPT)
+def _union(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    """One pattern for all globs of a key that are more than a name; None where there is no such glob."""
+    wild = [translate(glob) for glob in globs if not is_literal(glob)]
+    return re.compile("|".join(wild)) if wild else None
 
 
 def matches(globs: tuple[str, ...], text: str) -> bool:
     """Whether one of the globs matches a text as it stands."""
-    return _union(globs).match(text) is not None
+    if text in globs:
+        return True
+    union = _union(globs)
+    return union is not None and union.match(text) is not None
 
 
 def flaw(glob: str) -> str | None:
@@ -57,30 +63,30 @@ def is_literal(glob: str) -> bool:
     return not any(character in glob for character in "*?[")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def comparable(name: str) -> str:
     """An operator's name, or a glob over such names, in the form that compares: `aten.sort.stable`."""
     return plain(name).lower()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def forms(name: str) -> tuple[str, ...]:
     """The comparable forms of an operator: as said, and without its overload."""
     return tuple(form.lower() for form in spellings(name))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def wide_forms(name: str) -> tuple[str, ...]:
     """As `forms`, and the form without what may be an overload."""
     return (*forms(name), *(form.lower() for form in perhaps(name)))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MOST_KEPT)
 def _comparable(globs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(comparable(glob) for glob in globs)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MOST_KEPT)
 def _bare(globs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(glob for glob in _comparable(globs) if "." not in glob)
 
@@ -117,12 +123,12 @@ def function_loosely(globs: tuple[str, ...], name: str) -> bool:
 
 def file(globs: tuple[str, ...], path: str) -> bool:
     """Whether one of the globs matches a path as it stands; `*/f.py` matches a bare `f.py` too."""
-    return matches(_paths(globs), slashed(path))
+    return matches(_paths(globs), _direct(path))
 
 
 def file_loosely(globs: tuple[str, ...], path: str) -> bool:
     """Whether one of the globs may mean a file, as far as the log tells its path: see `function_loosely`."""
-    globs, path = _paths(globs), slashed(path)
+    globs, path = _paths(globs), _direct(path)
     return matches(_loose(globs, "/"), path) or ("/" not in path and matches(_last(globs, "/"), path))
 
 
@@ -131,20 +137,26 @@ def slashed(path: str) -> str:
     return path.replace("\\", "/")
 
 
-@lru_cache(maxsize=1024)
+def _direct(path: str) -> str:
+    """A path without the detours that Python keeps: `tests/../model/decoder.py` is no file of the tests."""
+    path = slashed(path).removeprefix("./")
+    return posixpath.normpath(path) if "/../" in path else path
+
+
+@lru_cache(maxsize=MOST_KEPT)
 def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
     """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
-    paths = tuple(slashed(glob) for glob in globs)
+    paths = tuple(slashed(glob).removeprefix("./") for glob in globs)
     return (*paths, *(path.removeprefix("*/") for path in paths if path.startswith("*/")))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MOST_KEPT)
 def _loose(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
     """The globs, each also with anything in front."""
     return (*globs, *(f"*{separator}{glob}" for glob in globs))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MOST_KEPT)
 def _last(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
     """The last part of each glob, where it names something."""
     parts = (glob.rpartition(separator)[2] for glob in globs)

@@ -157,7 +157,10 @@ class _Family:
 
 
 def _identity(reference: str) -> str:
-    return reference if reference.startswith(shipped.PREFIX) else os.path.realpath(reference)
+    try:
+        return reference if reference.startswith(shipped.PREFIX) else os.path.realpath(reference)
+    except ValueError:  # a NUL, which no file's name has; reading it says so
+        return reference
 
 
 def _beside(child: str, wanted: str) -> str:

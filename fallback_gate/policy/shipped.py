@@ -24,6 +24,12 @@ def folder() -> str:
     return str(here) if isinstance(here, Path) else ""
 
 
+def has_samples() -> bool:
+    """Whether the logs of their cases are here: a clone has them, an installed package has not."""
+    here = folder()
+    return bool(here) and Path(here).with_name("sample_logs").is_dir()
+
+
 def names() -> tuple[str, ...]:
     """The names of all shipped policies, sorted."""
     folder = _folder()

@@ -19,7 +19,7 @@ from fallback_gate.reports import html_parts as parts
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.gaps import gaps, next_settings
 from fallback_gate.reports.groups import by_operator
-from fallback_gate.reports.headline import headline, waiver
+from fallback_gate.reports.headline import baseline, headline, waiver
 from fallback_gate.reports.proof_rows import proof_rows
 from fallback_gate.reports.provenance import readers
 
@@ -81,6 +81,7 @@ def _content(verdict: Verdict) -> dict[str, Any]:
         "exit_code": verdict.exit_code,
         "headline": headline(verdict),
         "waiver": waiver(verdict),
+        "baseline": baseline(verdict),
         "policy": verdict.policy,
         "logs_told": _logs_told(verdict),
         "readers": words.listed(readers(verdict)),

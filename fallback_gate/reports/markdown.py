@@ -13,7 +13,7 @@ from fallback_gate.model import Outcome, Verdict
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports import markdown_sections as sections
 from fallback_gate.reports.gaps import gaps
-from fallback_gate.reports.headline import headline, waiver
+from fallback_gate.reports.headline import baseline, headline, waiver
 
 MOST_BYTES = 900 * 1024
 _SIGNS = {
@@ -58,6 +58,9 @@ def _head(verdict: Verdict) -> Iterator[str]:
     pardon = waiver(verdict)
     if pardon:
         yield from ("", f"> **{safe.markdown(safe.shorten(pardon, sections.LONG))}**")
+    held = baseline(verdict)
+    if held:
+        yield from ("", f"> {safe.markdown(safe.shorten(held, sections.LONG))}")
     policy = verdict.policy
     named = safe.code(safe.shorten(policy.name, sections.SHORT))
     path = (

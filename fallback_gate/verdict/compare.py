@@ -29,7 +29,9 @@ def of_verdict(name: str, verdict: Verdict) -> Side:
     processes = verdict.processes
     compilers = {(c.name, c.version): None for process in processes for c in process.compilers}
     ranks = sorted({process.rank for process in processes if process.rank is not None})
-    return Side(name, _fallbacks([verdict.findings]), _problem(verdict), tuple(compilers), tuple(ranks))
+    unranked = sum(process.rank is None and bool(process.compilers) for process in processes)
+    fallbacks = _fallbacks([verdict.findings])
+    return Side(name, fallbacks, _problem(verdict), tuple(compilers), tuple(ranks), unranked)
 
 
 def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
@@ -41,6 +43,7 @@ def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
         next(problems, None),
         tuple(dict.fromkeys(compiler for report in reports for compiler in report.compilers)),
         tuple(sorted({rank for report in reports for rank in report.ranks})),
+        sum(report.processes for report in reports),
     )
 
 
@@ -177,6 +180,9 @@ def _open(old: Side, new: Side, changes: Iterable[Change]) -> Iterable[str]:
     if ranks := sorted(set(old.ranks) - set(new.ranks)):
         listed = ", ".join(map(str, ranks[:8])) + (" ..." if len(ranks) > 8 else "")
         yield f"the new run does not show {len(ranks)} ranks of the old one: {listed}"
+    if new.processes < old.processes:
+        fewer = f"{new.processes} of {old.processes} processes that compiled without a rank"
+        yield f"the new run shows {fewer}: a log of it may be missing"
     for change in changes:
         if change.new and change.new.op == "*" and change.step not in WORSE:
             yield f"{change.new.spot} names no operator, and may mean another one than before"

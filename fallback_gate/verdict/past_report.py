@@ -30,6 +30,7 @@ from fallback_gate.policy.document import Key, Page, shown
 
 SCHEMA = "fallback-gate/1"
 LARGEST = 64 << 20  # bytes
+NEEDED = ("verdict", "processes", "events")
 _CLASSES = {one.value: one for one in Class}
 _DECISIONS = {one.value: one for one in Decision}
 _SCOPES = {one.value: one for one in Scope}
@@ -47,6 +48,7 @@ class PastReport:
     reasons: tuple[str, ...]
     compilers: tuple[tuple[str, str | None], ...]
     ranks: tuple[int, ...]
+    processes: int  # that compiled and have no rank
     problem: str | None  # why it might not show every fallback
 
 
@@ -85,6 +87,8 @@ def _report(page: Page, path: str) -> PastReport:
     if top.get("schema") != SCHEMA:
         page.complain((), f"the schema is {shown(top.get('schema'))}", f"name a JSON report of {SCHEMA}")
         top = {}
+    for name in (name for name in NEEDED if top and name not in top):
+        page.complain((), f"the key {name} is missing", "name the whole report, as `check` wrote it")
     policy = _mapping(page, ("policy",), top.get("policy", {}))
     events = [
         _finding(page, ("events", index), value)
@@ -105,6 +109,7 @@ def _report(page: Page, path: str) -> PastReport:
         reasons=_texts(top.get("reasons")),
         compilers=tuple(compilers),
         ranks=tuple(sorted({p["rank"] for p in processes if isinstance(p.get("rank"), int)})),
+        processes=sum(p.get("rank") is None and bool(_mappings(p.get("compilers"))) for p in processes),
         problem=_problem(top, processes),
     )
 

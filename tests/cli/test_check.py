@@ -209,3 +209,45 @@ def test_log_text_is_not_obeyed(folder: Path) -> None:
 
 def test_no_progress_bar_in_a_pipe(folder: Path) -> None:
     assert run(folder, "check", "pass.log").stderr == b""
+
+
+def test_an_error_holds_no_command_for_the_runner(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("version: 1\n'##[error]x': 1\n", encoding="utf-8")
+    done = run(tmp_path, "check", "a.log", "--policy", "p.yaml")
+    assert done.returncode == 2
+    assert b"unknown key" in done.stderr
+    assert b"##[error]" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="/dev/full and closed descriptors as POSIX has them")
+@pytest.mark.parametrize(
+    ("log", "output", "code", "word"),
+    [
+        ("pass.log", "> /dev/full", 2, b"can't be written"),
+        ("pass.log", ">&-", 0, b""),
+        ("block.log", ">&- 2>&-", 1, b""),
+    ],
+)
+def test_an_output_that_is_full_or_closed(
+    folder: Path, log: str, output: str, code: int, word: bytes
+) -> None:
+    command = f"'{sys.executable}' -m fallback_gate check {log} {output}"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, timeout=60)
+    assert done.returncode == code
+    assert word in done.stderr
+    assert b"bug" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["check", "pass.log"], 0), (["check", "block.log"], 1), (["rules", "list"], 2)]
+)
+def test_a_reader_that_left_changes_no_verdict(folder: Path, arguments: list[str], code: int) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, "-m", "fallback_gate", *arguments]
+        done = subprocess.run(command, cwd=folder, stdout=write, stderr=subprocess.PIPE, timeout=60)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (code, b"")

@@ -89,6 +89,26 @@ def test_a_report_for_each_rank_counts_as_one_run(tmp_path: Path) -> None:
     assert {change["old"]["sites"] for change in said["changes"]} == {1}
 
 
+def test_a_run_of_which_a_log_is_missing_proves_nothing(tmp_path: Path) -> None:
+    """Neither what is gone with it nor what would be new in it is known."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.log.gz").write_bytes(FIXED.read_bytes())
+    (tmp_path / "old" / "b.log.gz").write_bytes(CUSTOM.read_bytes())
+    code, text = diff(tmp_path / "old", tmp_path / "new")
+    assert code == 3
+    assert "1 of 2 processes" in text
+    assert diff(report(FIXED, tmp_path / "r.json"), FIXED)[0] == 0
+
+
+def test_a_glob_over_reports_and_logs_is_refused(tmp_path: Path) -> None:
+    """The log that is worse would go unread."""
+    report(FIXED, tmp_path / "a.json")
+    (tmp_path / "b.log.gz").write_bytes(CUSTOM.read_bytes())
+    assert "other files" in str(run("diff", FIXED, tmp_path / "*").exception)
+    assert diff(FIXED, tmp_path / "*.json")[0] == 0
+
+
 def test_an_unproven_report_proves_nothing(tmp_path: Path) -> None:
     silent = report(DECODER / "disabled.default.log", tmp_path / "r.json")
     assert diff(FIXED, silent)[0] == 3
@@ -111,6 +131,9 @@ def test_an_older_report_is_asked_for_its_proof(tmp_path: Path) -> None:
         ('"kind": "op_fallback"', '"kind": "breaks"', ["events[0].kind", "breaks"]),
         ('"sites": 1', '"sites": null', ["events[0].sites"]),
         ('"events": [', '"events": 5, "x": [', ["events", "list"]),
+        ('"events": [', '"x": [', ["events", "missing"]),
+        ('"processes": [', '"x": [', ["processes", "missing"]),
+        ('"verdict": "blocked"', '"x": 1', ["verdict", "missing"]),
     ],
 )
 def test_a_broken_report_says_where(tmp_path: Path, old: str, new: str, words: list[str]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -171,7 +174,6 @@ def test_cases_that_are_right(tried: Path) -> None:
         ("allowed: [sort]", "allowed: [topk]", ["topk is not allowed", "no such fallback"]),
         ("blocked: gate_attn", 'blocked: "aten::sort"', ["aten::sort is not blocked", "allowed as cold"]),
         ("today: 2026-12-01", "today: 2027-04-01", ["sort is not allowed", "blocked as unlisted"]),
-        ("logs/fixed.log.gz", "logs/none.log", ["none.log"]),
     ],
 )
 def test_a_case_that_is_wrong_says_what_differs(tried: Path, old: str, new: str, words: list[str]) -> None:
@@ -183,10 +185,29 @@ def test_a_case_that_is_wrong_says_what_differs(tried: Path, old: str, new: str,
     assert all(word in told for word in words), told
 
 
-def test_a_policy_without_a_case_is_no_success(tmp_path: Path) -> None:
-    file = tmp_path / "p.yaml"
+def test_a_case_whose_log_is_not_there_was_not_tried(tried: Path) -> None:
+    tried.write_text(POLICY.replace("logs/fixed.log.gz", "logs/none.log"), encoding="utf-8")
+    told = said("policy", "test", tried, code=2)
+    assert "none.log" in told
+    assert "2 cases: 1 wrong" in told
+
+
+def test_a_policy_without_a_case_is_named_and_stops_nothing(tmp_path: Path, tried: Path) -> None:
+    file = tmp_path / "none.yaml"
     file.write_text("version: 1\n", encoding="utf-8")
-    assert "no case" in str(run("policy", "test", file).exception)
+    told = said("policy", "test", file, tried).splitlines()
+    assert "none.yaml: no case" in told[0]
+    assert told[1:] == ["2 cases: all right"]
+
+
+def test_shipped_cases_without_their_logs_are_no_failure(tmp_path: Path) -> None:
+    installed = tmp_path / "fallback_gate"
+    shutil.copytree(ROOT / "fallback_gate", installed, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "policies", installed / "policies")
+    command = [sys.executable, "-m", "fallback_gate", "policy", "test", "builtin:strict"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("builtin:strict: not tried")
 
 
 @pytest.mark.parametrize("name", shipped.names())
@@ -209,6 +230,21 @@ def test_lint_for_machines_and_by_logs(tried: Path) -> None:
 def test_lint_tells_errors_of_the_loader_all_at_once(tried: Path) -> None:
     tried.write_text("version: 1\nhott: []\nunlisted: no\n", encoding="utf-8")
     assert len(str(run("policy", "lint", tried).exception).splitlines()) == 2
+
+
+@pytest.mark.parametrize("command", ["lint", "test"])
+def test_all_invalid_policies_are_told_and_the_valid_ones_too(
+    tried: Path, tmp_path: Path, command: str
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text("version: 1\nhott: []\n", encoding="utf-8")
+    result = run("policy", command, tmp_path / "a.yaml", tried, tmp_path / "b.yaml", "--today", "2027-04-01")
+    assert [line.partition(".yaml")[0][-1] for line in str(result.exception).splitlines()] == ["a", "b"]
+    assert {"lint": "expired on", "test": "2 cases"}[command] in result.output
+
+
+def test_lint_by_logs_that_are_not_there_says_nothing_of_them(tried: Path, tmp_path: Path) -> None:
+    assert "no.log" in str(run("policy", "lint", tried, "--logs", tmp_path / "no.log", *TODAY).exception)
 
 
 def test_show_has_what_is_inherited_with_its_place(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ LONG = "x" * 4097
         ({"anchor": "no  kernel", "matches": ()}, ("anchor",), "run of blanks"),
         ({"anchor": "for sort"}, ("matches", 1), "does not stand"),
         ({"anchor": "T09:14:07Z acme", "matches": GOOD.matches[1:]}, ("matches", 0), "does not stand"),
+        ({"pattern": "(((a{1000}){1000}){1000})", "matches": ()}, ("pattern",), "counted repeats of groups"),
         ({"pattern": "(?P<op>"}, ("pattern",), "not valid"),
         ({"pattern": "acme: no kernel for (?P<name>.*)"}, ("pattern",), "unknown named group name"),
         ({"pattern": "(acme: no kernel for .*)?"}, ("pattern",), "empty text"),
@@ -107,6 +108,12 @@ def test_all_faults_at_once() -> None:
     said = replace(GOOD, anchor="no", pattern="nothing (?P<opp>x)", ignores=())
     keys = [fault.key for fault in faults(said)]
     assert keys == [("anchor",), ("pattern",), ("matches", 0), ("matches", 1)]
+
+
+def test_counted_repeats_of_a_usual_size_are_none() -> None:
+    said = r"(?:\d{1,3}\.){3}\d{1,3} (?:[0-9a-f]{2}:){5} acme: no kernel for (?P<op>\w+)"
+    line = "10.0.0.1 aa:bb:cc:dd:ee: acme: no kernel for sort"
+    assert faults(replace(GOOD, pattern=said, matches=(line,))) == ()
 
 
 @pytest.mark.parametrize(

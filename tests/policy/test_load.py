@@ -79,6 +79,7 @@ BAD: list[tuple[str, list[tuple[int, list[str]]]]] = [
     ("version: 1\nhot:\n  - op: ' a'\n", [(3, ["glob", "blanks"])]),
     ('version: 1\nhot:\n  - op: "a\\e[31m"\n', [(3, ["glob", "control"])]),
     (f"version: 1\nhot:\n  - op: {'a' * 1001}\n", [(3, ["glob", "longer"])]),
+    ('version: 1\nextends: ["a\\0b"]\n', [(2, ["can't be read", "extends[0]"])]),
     ("version: 1\nhot:\n  - op: *attn*\n", [(3, ["YAML", "quotes"])]),
     ("version: 1\nhot:\n  - op: *attn\n", [(3, ["YAML", "quotes"])]),
     ("version: 1\nhot:\n  - op: x\n    owner: me\n", [(4, ["owner", "unknown key"])]),

@@ -73,6 +73,8 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ('file: "*/moe/decoder.py"', event("f", files=("decoder.py",))),
         ('file: "*/decoder.py"', event("f", files=("C:\\app\\moe\\decoder.py",))),
         ('file: "app/moe/*.py"', event("f", at=("/app/moe/decoder.py", 1, None))),
+        ("file: ./moe/decoder.py", ATTN),
+        ("file: app/moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
         ('layer: "*.self_attn"', LAYER),
         ("kinds: op_fallback", SORT),
         ('kinds: "*_fallback"', SORT),
@@ -145,6 +147,8 @@ def test_hot_does_not_match(tmp_path: Path, entry: str, subject: Event) -> None:
         ('function: "*forward"', event("f", stack=("DecoderLayer.forward",))),
         ('file: "*/attention.py"', ATTN),
         ('file: "*/router.py"', event("f", files=("router.py", "/app/main.py"))),
+        ("file: ./moe/router.py", event("f", files=("moe/router.py",))),
+        ("file: moe/router.py", event("f", files=("./moe/router.py",))),
         ('layer: "model.layers.*"', LAYER),
         ("kinds: [op_fallback]", SORT),
         ('op: "aten::sort", kinds: [op_fallback]', SORT),
@@ -170,6 +174,7 @@ def test_cold_matches(tmp_path: Path, entry: str, subject: Event) -> None:
         ("function: DecoderLayer.forward", event("f", stack=("forward",))),  # the log does not tell the class
         ('file: "*/decoder.py"', ATTN),  # not the innermost
         ("file: attention.py", ATTN),  # not as the log tells it
+        ('file: "/app/tests/*"', event("f", files=("/app/tests/../moe/decoder.py",))),
         ('op: "aten::sort", file: "*/router.py"', SORT),  # a fact that the log does not tell
         ('op: "aten::sort", function: route', SORT),
         ('op: "aten::sort", layer: "*"', SORT),

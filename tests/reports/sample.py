@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from fallback_gate.model import (
+    BaselineSummary,
     Class,
     CompilerProof,
     Decision,
@@ -233,3 +234,11 @@ def waived_run() -> Verdict:
         applied=True,
     )
     return verdict(Outcome.WAIVED, 0, findings=(blocked(),), waiver=waiver)
+
+
+def baseline_run() -> Verdict:
+    """One fallback that a baseline lets stay; another one that it holds is gone."""
+    held = BaselineSummary("gates/baseline.json", "0.1.0", None, entries=2, used=1, gone=1, fewer=0)
+    rule = RuleSource({"sites": 1, "reason": "it was there"}, held.path)
+    finding = Finding(sort_event(), Class.UNLISTED, Decision.ALLOWED, rule)
+    return verdict(Outcome.PASS, 0, findings=(finding,), baseline=held)

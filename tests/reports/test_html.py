@@ -46,6 +46,12 @@ def test_the_verdict_first() -> None:
     assert shown(next(tree.iter("title"))).startswith("BLOCKED: llm-decode")
 
 
+def test_a_baseline_is_named_in_the_head() -> None:
+    said = [shown(line) for line in tagged(page(sample.baseline_run()), "meta")]
+    assert said[0] == "baseline gates/baseline.json (2 entries, 1 gone)"
+    assert "baseline" not in " ".join(shown(line) for line in tagged(page(sample.blocked_run()), "meta"))
+
+
 def test_what_blocked_and_why() -> None:
     (card,) = tagged(page(sample.blocked_run()), "card")
     told = {shown(name): shown(value) for name, value in zip(card.iter("dt"), card.iter("dd"), strict=True)}

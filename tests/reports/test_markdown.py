@@ -96,6 +96,11 @@ def test_a_waiver_heads_it() -> None:
     assert "by Ada Wong until 2026-12-05" in shown(next(tree.iter("blockquote")))
 
 
+def test_a_baseline_is_named_in_the_head() -> None:
+    tree = page(sample.baseline_run())
+    assert shown(next(tree.iter("blockquote"))) == "baseline gates/baseline.json (2 entries, 1 gone)"
+
+
 def test_no_verdict() -> None:
     tree = page(sample.verdict(None, 2, logs=(), errors=("compile.log: no such file",)))
     assert headings(tree)[0] == "❌ NO VERDICT: compile.log: no such file"

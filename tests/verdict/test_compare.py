@@ -85,6 +85,7 @@ def test_one_that_moved_is_matched_with_the_nearest() -> None:
         (side(), side(problem="cut"), ["new run is not proven", "cut"]),
         (side(), side(compilers=()), ["does not show torch.compile"]),
         (side(ranks=(0, 1, 2)), side(ranks=(0,)), ["2 ranks", "1, 2"]),
+        (side(processes=3), side(processes=1), ["1 of 3 processes"]),
         (side(fallback("*")), side(fallback("*")), ["names no operator"]),
         (side(fallback(at_least=True)), side(fallback(at_least=True)), ["said once for many"]),
     ],
