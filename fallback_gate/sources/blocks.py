@@ -137,7 +137,7 @@ class Object(io.RawIOBase):
                 raise
             except Exception as error:  # each store has errors of its own
                 if isinstance(error, ValueError) and not self._streamed and is_web(self._remote.url):
-                    self._streamed = True  # the server gives the whole or nothing
+                    self._streamed, wait = True, 0.0  # the server gives the whole or nothing
                 elif lasts(error):
                     raise Unreadable(
                         f"reading failed at byte {start:,}: {told(error, self._remote.url)}"
@@ -169,7 +169,7 @@ class Object(io.RawIOBase):
         while left and (part := self._file.read(min(left, _READ))):
             parts.append(part)
             left -= len(part)
-        if left and self.size is None and not _tells_its_end(self._file):
+        if not parts and self.size is None and not _tells_its_end(self._file):
             raise Unreadable("the server tells no length, so that its end and a broken connection look alike")
         return b"".join(parts)
 

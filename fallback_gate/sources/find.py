@@ -31,8 +31,9 @@ def expand(
     """The sources that the arguments mean, each once, in their order, and what was wrong, a line each.
 
     An argument is a file, a folder (read in full, sorted, without hidden entries and what is no regular
-    file), a pattern with `*`, `?`, `[...]` or `**`, or `-` for standard input. A zip archive stands for its
-    members. A link to a folder is not followed, but comes back as unreadable unless that folder is read too.
+    file), a pattern with `*`, `?`, `[...]` or `**`, a URL of any of these, or `-` for standard input. A zip
+    archive stands for its members. A link to a folder is not followed, but comes back as unreadable unless
+    that folder is read too.
     """
     search = _Search(cwd)
     for argument in arguments:
@@ -46,6 +47,7 @@ class _Search:
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
         self.found: dict[str, Source] = {}
+        self.names: dict[str, str] = {}  # of objects, and which one has it
         self.errors: list[str] = []
         self.walked: set[tuple[str, tuple[str, ...]]] = set()  # folders, and the pattern read below them
         self.links: dict[tuple[str, tuple[str, ...]], Path] = {}  # links to folders that were not followed
@@ -145,14 +147,8 @@ class _Search:
 
     def _unlike(self, name: str, key: str) -> str:
         """A name that no other log has: what tells two URLs apart may be what nobody gets to see."""
-        taken = {
-            source.path.partition("!/")[0]
-            for at, source in self.found.items()
-            if at.partition("!/")[0] != key
-        }
-        copies = itertools.count(2)
-        found = name
-        while found in taken:
+        found, copies = name, itertools.count(2)
+        while self.names.setdefault(found, key) != key:
             found = f"{name} ({next(copies)})"
         return found
 

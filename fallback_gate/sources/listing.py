@@ -88,7 +88,7 @@ def _listed(remote: Remote, how: str) -> list[tuple[Remote, int | None]]:
 
 def _url(name: str, system: AbstractFileSystem, path: str, url: str) -> str:
     """The URL of a file below the place that has this path and URL: with all that its beginning tells."""
-    url = url.rstrip("/")
+    url = url if path.endswith("/") else url.rstrip("/")
     common = len(os.path.commonprefix([path[::-1], url[::-1]]))
     stem = path[: len(path) - common]
     if not name.startswith(stem):

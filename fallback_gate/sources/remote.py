@@ -66,7 +66,7 @@ class Remote:
         return system, path
 
     def info(self) -> Mapping[str, Any]:
-        """What the store says of it now. Raises `FileNotFoundError`, or `Unreadable` for any other trouble."""
+        """What the store says of it now. Raises `FileNotFoundError`, or `Unreadable` for other trouble."""
         system, path = self.place()
         for wait in (*WAITS, None):
             try:

@@ -33,9 +33,9 @@ class Source:
     `path` is its name for people, with unprintable characters escaped; a member of an archive is
     `run.zip!/3_build.txt`. `named`: the user named it, rather than a folder or a pattern that holds it.
     `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
-    `file` is where it stands, on disk or behind a URL (None: standard input), `member` which part of that archive it is, `once`
-    says that its bytes are gone when read, `problem` why it can't be read at all, `trace` that it is a
-    structured trace which the seal of another log covers.
+    `file` is where it stands, on disk or behind a URL (None: standard input), `member` which part of that
+    archive it is, `once` says that its bytes are gone when read, `problem` why it can't be read at all,
+    `trace` that it is a structured trace which the seal of another log covers.
     """
 
     path: str
@@ -68,7 +68,7 @@ class Source:
 
     @property
     def rereadable(self) -> bool:
-        """It is a file on disk that is the text, late colour codes aside, so that `lines_at` can count lines later."""
+        """A file on disk is the text, late colour codes aside, so that `lines_at` can count lines later."""
         if self.once or self.member or self.problem or isinstance(self.file, Remote):
             return False
         try:
