@@ -10,7 +10,7 @@ import click
 
 from fallback_gate.cli.options import Day
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
-from fallback_gate.cli.progress import progress
+from fallback_gate.cli.progress import progress, progress_of_many
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS
 
 
@@ -61,6 +61,8 @@ class Output(click.ParamType[tuple[str, str]]):
               help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
 @click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
+@click.option("--engine", metavar="dask|dask://HOST:PORT",
+              help="Read the logs on a Dask cluster: a local one, or the one of this scheduler.")  # fmt: skip
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
 )
@@ -84,6 +86,7 @@ def check_command(
     expect_ranks: int | None,
     sealed: bool,
     rules: tuple[str, ...],
+    engine: str | None,
     hash: bool,
     color: str,
     sarif_suppressed: bool,
@@ -93,7 +96,7 @@ def check_command(
     """Judge compiler logs by a policy.
 
     LOG is a file, a folder, a glob, a zip archive of a CI run, or - for standard input; gz, xz, bz2 and
-    zst are read as they are. Without LOG, the policy's own `logs` are read.
+    zst are read as they are. All but - may be URLs: s3://, gs://, az://, https://, hf://. Without LOG, the policy's own `logs` are read.
 
     \b
     Examples:
@@ -104,7 +107,7 @@ def check_command(
     from fallback_gate.gate import check
 
     formats = {format, *(name for name, _ in output)}
-    with progress() as moved:
+    with progress() if engine is None else progress_of_many() as moved:
         verdict = check(
             logs,
             policy,
@@ -120,6 +123,7 @@ def check_command(
             expect_ranks=expect_ranks,
             sealed=sealed,
             exit_zero=exit_zero,
+            engine=engine,
             progress=moved,
         )
     reports = dressed(

@@ -13,7 +13,7 @@ beyond a bound is marked, and no cold entry can allow it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from fallback_gate.events.fingerprint import fingerprint
@@ -28,6 +28,7 @@ MOST_BORROWED = 20  # stacks of another event at the same place
 MOST_EVENTS = 10_000  # of a run
 MOST_BYTES = 24 << 20  # about what all events and variants of a run may hold
 _WIDTH = {Scope.UNKNOWN: 0, Scope.OPERATOR: 1, Scope.SITE: 2, Scope.REGION: 3, Scope.PROGRAM: 4}
+_OVERFLOWED = frozenset({"all", "ops", "names", "layers", "places"})
 _BEYOND = "one of more different fallbacks than are kept apart"
 
 Key = tuple[str, Kind, str, str | None, int | None]
@@ -136,7 +137,7 @@ class Gathered:
         """Take one more report of those that are not kept apart."""
         self._count(report, process)
         self.at_least = True
-        self.overflowed = frozenset({"all", "ops", "names", "layers", "places"})
+        self.overflowed = _OVERFLOWED
         self.reason = _BEYOND
 
     def _count(self, report: Report, process: ProcessKey) -> None:
@@ -177,6 +178,34 @@ class Gathered:
             self.first = other.first
         self._describe(other.first)
 
+    def join(self, later: Gathered) -> None:
+        """Take all reports of this event that came later, as if they had come one by one."""
+        self._count_all(later)
+        if later.facts is not None or not _same(later.first, self.last):
+            for fact in later.all_facts():
+                self._keep(fact)
+        self.last = later.last
+        self.overflowed |= later.overflowed
+        self._describe(later)
+
+    def join_beyond(self, later: Gathered) -> None:
+        """The same for reports that are not kept apart."""
+        self._count_all(replace(later, sites=None))
+        self.at_least = True
+        self.overflowed = _OVERFLOWED
+        self.reason = _BEYOND
+
+    def _count_all(self, later: Gathered) -> None:
+        self.count += later.count
+        if later.log == self.log:
+            new = [position for position in later.positions if position not in self.positions]
+            self.positions = [*self.positions, *new][:MOST_LINES]
+        self.at_least = self.at_least and later.at_least
+        self.processes |= later.processes
+        if later.sites:
+            self.sites = self.sites or set()
+            self.sites.update(islice(later.sites - self.sites, MOST_SITES - len(self.sites)))
+
     def all_facts(self) -> dict[Fact, None]:
         """What the reports say, whether differently or not."""
         return dict.fromkeys(_facts(self.first)) if self.facts is None else self.facts
@@ -211,6 +240,18 @@ class Gathered:
             self.facts = {fact: None for fact in self.facts if fact[0] != "ops"}
             self.facts["ops", (self.op,)] = None
 
+    def copy(self, room: Room) -> Gathered:
+        """The same, to be folded on its own."""
+        return replace(
+            self,
+            room=room,
+            positions=[*self.positions],
+            sites=set(self.sites) if self.sites is not None else None,
+            processes=dict(self.processes),
+            facts=dict(self.facts) if self.facts is not None else None,
+            counts=dict(self.counts) if self.counts is not None else None,
+        )
+
     def names(self) -> Iterator[str]:
         """All further names, in the order in which they were said."""
         if self.facts is None:
@@ -230,7 +271,7 @@ class Gathered:
                 said[kind] = told or said[kind]
         return Variants(**{k: tuple(v) for k, v in said.items()}, overflowed=self.overflowed)  # type: ignore[arg-type]
 
-    def _describe(self, report: Report) -> None:
+    def _describe(self, report: Report | Gathered) -> None:
         if len(report.stack) > len(self.stack):
             self.stack = report.stack
         if len(report.files) > len(self.files):
@@ -261,20 +302,49 @@ class Fold:
         key = key_of(report)
         gathered = table.get(key)
         if gathered is None:
-            if len(self._gathered) + len(self._hints) >= MOST_EVENTS or not self._room.take(*report):
-                self._add_beyond(report, process)
+            if not self._has_room(report):
+                self._beyond_of(report, process.log).add_beyond(report._replace(site=None), process)
                 return
             gathered = table[key] = Gathered(report, process.log, self._room, report)
         gathered.add(report, process)
 
-    def _add_beyond(self, report: Report, process: ProcessKey) -> None:
+    def so_far(self) -> Fold:
+        """A copy of what was gathered. Hints are left out: what accounts for them may be yet to come."""
+        copy = Fold()
+        copy._room = room = Room(self._room.left)
+        copy._gathered = {key: gathered.copy(room) for key, gathered in self._gathered.items()}
+        copy._beyond = {key: gathered.copy(room) for key, gathered in self._beyond.items()}
+        return copy
+
+    def join(self, later: Fold) -> None:
+        """Take all that was gathered from a later log."""
+        for mine, theirs in ((self._gathered, later._gathered), (self._hints, later._hints)):
+            for key, gathered in theirs.items():
+                if key in mine:
+                    mine[key].join(gathered)
+                elif self._has_room(gathered.first):
+                    gathered.room = self._room
+                    for fact in gathered.facts or ():
+                        self._room.take(fact)
+                    mine[key] = gathered
+                else:
+                    self._beyond_of(gathered.first, gathered.log).join_beyond(gathered)
+        for gathered in later._beyond.values():
+            self._beyond_of(gathered.first, gathered.log).join_beyond(gathered)
+
+    def _has_room(self, report: Report) -> bool:
+        """There is room for one more event, which is taken."""
+        return len(self._gathered) + len(self._hints) < MOST_EVENTS and self._room.take(*report)
+
+    def _beyond_of(self, report: Report, log: str) -> Gathered:
+        """Where reports of this compiler and kind are gathered that are not kept apart."""
         key = (report.compiler, report.kind)
         gathered = self._beyond.get(key)
         if gathered is None:
             first = report._replace(op="*", scope=Scope.UNKNOWN, names=(), stack=(), files=())
             first = first._replace(reason=_BEYOND, location=None, layer=None)
-            gathered = self._beyond[key] = Gathered(first, process.log, self._room, first)
-        gathered.add_beyond(report._replace(site=None), process)
+            gathered = self._beyond[key] = Gathered(first, log, self._room, first)
+        return gathered
 
     def events(
         self,
@@ -383,7 +453,7 @@ def _event(gathered: Gathered, numbers: Mapping[int, int]) -> Event:
         layer=first.layer,
         text=first.text,
         fingerprint=fingerprint(
-            first.compiler, first.kind, _BEYOND if gathered.reason is _BEYOND else op, location
+            first.compiler, first.kind, _BEYOND if "all" in gathered.overflowed else op, location
         ),
         help=first.help,
         processes=tuple(gathered.processes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,6 +23,7 @@ class Web:
     endless: set[str] = field(default_factory=set)  # no length is told
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)  # method, path, range
     headers: list[str] = field(default_factory=list)  # of authorization
+    calls: dict[str, Callable[[int], None]] = field(default_factory=dict)  # told of the client's port
     url: str = ""
 
 
@@ -70,6 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
                 web.objects[path] = other
             else:
                 web.changes[path] = more - 1, other
+        if path in web.calls:
+            web.calls[path](self.client_address[1])
         limit = stop
         if web.breaks.get(path):
             limit = start + web.breaks[path].pop(0)

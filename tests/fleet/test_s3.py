@@ -50,7 +50,11 @@ def bucket(s3: Any) -> Any:
         ("s3://logs/run/rank0.log", ["s3://logs/run/rank0.log"]),
         (
             "s3://logs/run",
-            ["s3://logs/run/deep/aten::sort [1].log", "s3://logs/run/rank0.log", "s3://logs/run/rank1.log.gz"],
+            [
+                "s3://logs/run/deep/aten::sort [1].log",
+                "s3://logs/run/rank0.log",
+                "s3://logs/run/rank1.log.gz",
+            ],
         ),
         ("s3://logs/run/", None),
         ("s3://logs/run/*.log", ["s3://logs/run/rank0.log"]),
@@ -71,7 +75,9 @@ def test_what_an_argument_means(argument: str, names: list[str] | None) -> None:
 
 @pytest.mark.usefixtures("bucket")
 def test_what_is_not_there_is_an_error() -> None:
-    verdict = check(["s3://logs/run/none.log", "s3://logs/run/x*", "s3://nobody/x.log", "s3://logs/run/rank0.log"])
+    verdict = check(
+        ["s3://logs/run/none.log", "s3://logs/run/x*", "s3://nobody/x.log", "s3://logs/run/rank0.log"]
+    )
     assert verdict.exit_code == 2
     assert verdict.errors == (
         "s3://logs/run/none.log: no such object or folder",
@@ -84,7 +90,17 @@ def test_what_is_not_there_is_an_error() -> None:
 @pytest.mark.usefixtures("bucket")
 def test_the_command_judges_a_bucket() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "fallback_gate", "check", "s3://logs/run", "-p", "builtin:moe-serving", "-f", "json"],
+        [
+            sys.executable,
+            "-m",
+            "fallback_gate",
+            "check",
+            "s3://logs/run",
+            "-p",
+            "builtin:moe-serving",
+            "-f",
+            "json",
+        ],
         capture_output=True,
         text=True,
         env=os.environ,
@@ -100,15 +116,19 @@ def test_the_command_judges_a_bucket() -> None:
     assert "testing-secret-key" not in done.stdout
 
 
+def to_the_end(opened: Object) -> None:
+    while opened.readinto(bytearray(1 << 20)):
+        pass
+    opened.unchanged()
+
+
 def test_an_object_that_is_written_anew_while_it_is_read(bucket: Any) -> None:
     bucket.put_object(Bucket="logs", Key="changing.log", Body=PASSING)
     with Object(Remote("s3://logs/changing.log")) as opened:
         assert opened.readinto(bytearray(1 << 20))
         bucket.put_object(Bucket="logs", Key="changing.log", Body=PASSING[::-1])
         with pytest.raises(Unreadable, match="changed while it was read"):
-            while opened.readinto(bytearray(1 << 20)):
-                pass
-            opened.unchanged()
+            to_the_end(opened)
 
 
 def test_one_that_is_removed_while_it_is_read(bucket: Any) -> None:
@@ -117,9 +137,7 @@ def test_one_that_is_removed_while_it_is_read(bucket: Any) -> None:
         assert opened.readinto(bytearray(1 << 20))
         bucket.delete_object(Bucket="logs", Key="gone.log")
         with pytest.raises(Unreadable, match="removed|no such object"):
-            while opened.readinto(bytearray(1 << 20)):
-                pass
-            opened.unchanged()
+            to_the_end(opened)
 
 
 @pytest.mark.usefixtures("bucket")

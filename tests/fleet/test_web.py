@@ -78,7 +78,9 @@ def test_one_that_breaks_each_time_leaves_the_log_unproven(web: Web) -> None:
     assert check([f"{web.url}/a.log"], "builtin:moe-serving").outcome is Outcome.PASS
     web.always["/a.log"] = 600_000
     verdict = check([f"{web.url}/a.log"], "builtin:moe-serving")
-    assert "the connection broke at byte 262,144, and 3 more tries did not help" in str(verdict.logs[0].problem)
+    assert "the connection broke at byte 262,144, and 3 more tries did not help" in str(
+        verdict.logs[0].problem
+    )
     assert verdict.outcome is Outcome.UNPROVEN
 
 

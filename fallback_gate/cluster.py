@@ -1,0 +1,231 @@
+"""The reading of logs on a Dask cluster: each is read where a worker is, and only what it says comes back.
+
+A worker reads an object behind a URL with credentials of its own, and a file if it sees the very one (same
+path, size and time of change); all else is read here. What comes back is joined in the order of the logs, so
+that the run is the one that reading here gives. A worker that is lost is no loss: Dask gives its logs to
+others. A log that takes several workers down with it proves nothing. All take part only with the same code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.errors import InputError, MissingExtra
+from fallback_gate.events.fold import Fold
+from fallback_gate.run import Progress, Reading, Run, read
+from fallback_gate.scan.window import Extent
+from fallback_gate.sources import Source
+from fallback_gate.sources.seal import KEY, key_of
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+PACKAGES = ("fallback-gate", "hyperscan", "regex", "zstandard", "distributed")  # that must be the same
+WAIT = 30  # seconds for a scheduler to answer, and for a first worker
+LOST = 120  # seconds without any worker after which nothing more is expected
+_POLL = 5
+
+Stat = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker needs to read one log. `keyed`: seals are verified with a key, which is not sent."""
+
+    source: Source
+    stat: Stat | None
+    own: tuple[Rule | Marker, ...]
+    keyed: bool
+    hash_logs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one log adds to a run, and the code that read it; no reading where the worker does not see it."""
+
+    code: str
+    fold: Fold
+    reading: Reading | None
+
+
+def read_there(task: Task) -> Part:
+    """Read one log, on a worker. Raises `InputError` where it has no key for seals, and there is one here."""
+    fold = Fold()
+    if task.stat is not None and _stat(task.source) != task.stat:
+        return Part(code(), fold, None)
+    key = key_of(os.environ)
+    if (key is not None) != task.keyed:
+        where = "here and not on the workers" if task.keyed else "on the workers and not here"
+        raise InputError(f"{KEY} is set {where}: seals are verified with the same key everywhere")
+    reading = read(
+        task.source, _book(task.own), fold.add, key=key, hash_logs=task.hash_logs, count_lines=True
+    )
+    return Part(code(), fold, reading)
+
+
+@lru_cache(maxsize=1)
+def _book(own: tuple[Rule | Marker, ...]) -> Book:
+    return Book(READERS, own)
+
+
+@cache
+def code() -> str:
+    """A hash of this package's own code: two installations of one version may differ."""
+    home = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(home.rglob("*.py")):
+        digest.update(file.relative_to(home).as_posix().encode() + b"\0")
+        digest.update(file.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
+
+
+def _stat(source: Source) -> Stat | None:
+    """What tells a file from another at the same path; None where it is none, or none is there."""
+    if not isinstance(source.file, Path):
+        return None
+    try:
+        status = source.file.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+class Cluster:
+    """A cluster that takes part."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def read_all(
+        self,
+        sources: Sequence[Source],
+        run: Run,
+        book: Book,
+        *,
+        hash_logs: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Read logs into the run, in their order. Raises `InputError` where the cluster is lost."""
+        tasks = {
+            source.key: Task(source, _stat(source), book.own, run.key is not None, hash_logs)
+            for source in sources
+            if source.file is not None and not source.once and not source.problem
+        }
+        futures = {key: self._client.submit(read_there, task, pure=False) for key, task in tasks.items()}
+        self._watch({future.key: tasks[key].source for key, future in futures.items()}, futures, progress)
+        for source in sources:
+            part = self._part(futures.pop(source.key)) if source.key in futures else None
+            if part is None or part.reading is None:
+                fold = Fold()
+                reading = read(source, book, fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
+            else:
+                fold, reading = part.fold, part.reading
+            run.fold.join(fold)
+            run.take(source, reading)
+
+    def _watch(self, names: dict[str, Source], futures: dict[Any, Future], progress: Progress | None) -> None:
+        """Wait until all logs are read, and tell of each."""
+        ended: SimpleQueue[Future] = SimpleQueue()
+        for future in futures.values():
+            if progress:
+                progress(names[future.key], 0)
+            future.add_done_callback(ended.put)
+        left, idle = len(futures), 0
+        while left:
+            try:
+                future = ended.get(timeout=_POLL)
+            except Empty:
+                idle = 0 if self._client.scheduler_info()["workers"] else idle + _POLL
+                if idle >= LOST or self._client.status not in ("running", "connecting"):
+                    raise InputError("the Dask cluster was lost, or has no workers any more") from None
+                continue
+            left, idle = left - 1, 0
+            source = names[future.key]
+            if progress and source.size:
+                progress(source, source.size)
+
+    def _part(self, future: Future) -> Part:
+        from concurrent.futures import CancelledError
+
+        from distributed.scheduler import KilledWorker
+
+        try:
+            part: Part = future.result()
+        except KilledWorker:
+            why = "reading it took several workers of the cluster down: too little memory for each?"
+            return Part(code(), Fold(), Reading(LogEvidence(extent=Extent(problem=why)), True, True))
+        except (CancelledError, OSError) as error:
+            raise InputError(f"the Dask cluster was lost: {error}") from None
+        if part.code != code():
+            raise InputError(f"a worker has other code of fallback-gate than this command: {_SAME}")
+        return part
+
+
+_SAME = "install the same version on all workers"
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Cluster]:
+    """A cluster at this address of its scheduler, or one of local processes that ends with the block.
+
+    Raises `InputError` where it can't be reached, has no worker, or has other versions; `MissingExtra`.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingExtra(
+            "--engine dask needs packages that are not installed: pip install 'fallback-gate[dask]'"
+        ) from None
+    with ExitStack() as stack:
+        try:
+            if address is None:
+                workers = LocalCluster(
+                    threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                )
+                address = stack.enter_context(workers).scheduler_address
+            client = stack.enter_context(Client(address, timeout=WAIT, set_as_default=False))
+            client.wait_for_workers(1, timeout=WAIT)
+            others = differences(client)
+        except TimeoutError:
+            raise InputError(f"no scheduler of Dask with a worker answers at {address}") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"the Dask cluster at {address} can't be reached: {error}") from None
+        if others:
+            raise InputError("\n".join((*others, f"the Dask cluster has other versions: {_SAME}")))
+        yield Cluster(client)
+
+
+def differences(client: Client) -> list[str]:
+    """In which versions each worker differs from here, a sentence each."""
+
+    def versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str | None]:
+        from importlib import metadata
+        from sys import version_info
+
+        found: dict[str, str | None] = {"Python": f"{version_info[0]}.{version_info[1]}"}
+        for package in packages:
+            try:
+                found[package] = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                found[package] = None
+        return found
+
+    here = versions()
+    return [
+        f"worker {worker}: {name} {there[name] or 'is missing'}, and {version} here"
+        for worker, there in client.run(versions).items()
+        for name, version in here.items()
+        if there[name] != version
+    ]
