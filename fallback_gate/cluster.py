@@ -1,9 +1,10 @@
 """The reading of logs on a Dask cluster: each is read where a worker is, and only what it says comes back.
 
 A worker reads an object behind a URL with credentials of its own, and a file if it sees the very one (same
-path, size and time of change); all else is read here. What comes back is joined in the order of the logs, so
-that the run is the one that reading here gives. A worker that is lost is no loss: Dask gives its logs to
-others. A log that takes several workers down with it proves nothing. All take part only with the same code.
+path, size and time of change); all else is read here, as is what a web server on this machine gives. What
+comes back is joined in the order of the logs, so that the run is the one that reading here gives. A worker
+that is lost is no loss: Dask gives its logs to others. A log that takes several workers down with it, and
+does so again when it is read alone, proves nothing. Only workers with the same code take part.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from fallback_gate.events.fold import Fold
 from fallback_gate.run import Progress, Reading, Run, read
 from fallback_gate.scan.window import Extent
 from fallback_gate.sources import Source
+from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import KEY, key_of
+from fallback_gate.sources.urls import sight_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -37,15 +40,13 @@ WAIT = 30  # seconds for a scheduler to answer, and for a first worker
 LOST = 120  # seconds without any worker after which nothing more is expected
 _POLL = 5
 
-Stat = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a worker needs to read one log. `keyed`: seals are verified with a key, which is not sent."""
 
     source: Source
-    stat: Stat | None
+    sight: str
     own: tuple[Rule | Marker, ...]
     keyed: bool
     hash_logs: bool
@@ -63,7 +64,7 @@ class Part:
 def read_there(task: Task) -> Part:
     """Read one log, on a worker. Raises `InputError` where it has no key for seals, and there is one here."""
     fold = Fold()
-    if task.stat is not None and _stat(task.source) != task.stat:
+    if sight(task.source) != task.sight:
         return Part(code(), fold, None)
     key = key_of(os.environ)
     if (key is not None) != task.keyed:
@@ -91,15 +92,17 @@ def code() -> str:
     return digest.hexdigest()
 
 
-def _stat(source: Source) -> Stat | None:
-    """What tells a file from another at the same path; None where it is none, or none is there."""
-    if not isinstance(source.file, Path):
+def sight(source: Source) -> str | None:
+    """What a process sees of a log: equal in two that see the same; None where nobody else can read it."""
+    if source.once or source.problem or source.file is None:
         return None
+    if isinstance(source.file, Remote):
+        return sight_of(source.file.url)
     try:
         status = source.file.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 class Cluster:
@@ -119,14 +122,15 @@ class Cluster:
     ) -> None:
         """Read logs into the run, in their order. Raises `InputError` where the cluster is lost."""
         tasks = {
-            source.key: Task(source, _stat(source), book.own, run.key is not None, hash_logs)
+            source.key: Task(source, seen, book.own, run.key is not None, hash_logs)
             for source in sources
-            if source.file is not None and not source.once and not source.problem
+            if (seen := sight(source)) is not None
         }
         futures = {key: self._client.submit(read_there, task, pure=False) for key, task in tasks.items()}
         self._watch({future.key: tasks[key].source for key, future in futures.items()}, futures, progress)
         for source in sources:
-            part = self._part(futures.pop(source.key)) if source.key in futures else None
+            future = futures.pop(source.key, None)
+            part = self._part(future, tasks[source.key]) if future is not None else None
             if part is None or part.reading is None:
                 fold = Fold()
                 reading = read(source, book, fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
@@ -156,16 +160,19 @@ class Cluster:
             if progress and source.size:
                 progress(source, source.size)
 
-    def _part(self, future: Future) -> Part:
+    def _part(self, future: Future, task: Task) -> Part:
         from concurrent.futures import CancelledError
 
         from distributed.scheduler import KilledWorker
 
         try:
-            part: Part = future.result()
+            try:
+                part: Part = future.result()
+            except KilledWorker:  # perhaps by a log that was read beside it: once more, alone
+                part = self._client.submit(read_there, task, pure=False).result()
         except KilledWorker:
             why = "reading it took several workers of the cluster down: too little memory for each?"
-            return Part(code(), Fold(), Reading(LogEvidence(extent=Extent(problem=why)), True, True))
+            part = Part(code(), Fold(), Reading(LogEvidence(extent=Extent(problem=why)), True, True))
         except (CancelledError, OSError) as error:
             raise InputError(f"the Dask cluster was lost: {error}") from None
         if part.code != code():
@@ -192,7 +199,7 @@ def connected(address: str | None) -> Iterator[Cluster]:
         try:
             if address is None:
                 workers = LocalCluster(
-                    threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                    threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
                 )
                 address = stack.enter_context(workers).scheduler_address
             client = stack.enter_context(Client(address, timeout=WAIT, set_as_default=False))

@@ -96,7 +96,8 @@ def check_command(
     """Judge compiler logs by a policy.
 
     LOG is a file, a folder, a glob, a zip archive of a CI run, or - for standard input; gz, xz, bz2 and
-    zst are read as they are. All but - may be URLs: s3://, gs://, az://, https://, hf://. Without LOG, the policy's own `logs` are read.
+    zst are read as they are. It may be a URL: s3://, gs://, az://, https://, hf://. Without LOG, the
+    policy's own `logs` are read.
 
     \b
     Examples:

@@ -11,13 +11,17 @@ from __future__ import annotations
 import io
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fallback_gate.errors import Unreadable
+from fallback_gate.sources import store
 from fallback_gate.sources.reader import Buffer, Reader
-from fallback_gate.sources.remote import WAITS, Remote, lasts, version
+from fallback_gate.sources.remote import Remote
+from fallback_gate.sources.store import WAITS
 from fallback_gate.sources.urls import is_web, told
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 FIRST = 256 << 10  # bytes of the first block; each is twice the last
 BLOCK = 8 << 20  # up to this
@@ -32,14 +36,16 @@ class Object(io.RawIOBase):
     """
 
     def __init__(self, remote: Remote) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self._remote = remote
         try:
-            info = remote.info()
+            info = store.info(remote)
         except FileNotFoundError:
             raise Unreadable("can't be opened: no such object") from None
         self.size: int | None = info.get("size")
-        self._version = version(info)
-        self._system, self._path = remote.place()
+        self._version = store.version(info)
+        self._system, self._path = store.place(remote)
         self._file: Any = None  # of fsspec; used by the thread alone
         self._streamed = self.size is None or info.get("partial") is False  # no part can be asked for
         self._again = False
@@ -94,7 +100,7 @@ class Object(io.RawIOBase):
     def unchanged(self) -> None:
         """Raise `Unreadable` if the store holds another version by now than when it was opened."""
         try:
-            now = version(self._remote.info())
+            now = store.version(store.info(self._remote))
         except FileNotFoundError:
             raise Unreadable("was removed while it was read") from None
         if now != self._version:
@@ -138,7 +144,7 @@ class Object(io.RawIOBase):
             except Exception as error:  # each store has errors of its own
                 if isinstance(error, ValueError) and not self._streamed and is_web(self._remote.url):
                     self._streamed, wait = True, 0.0  # the server gives the whole or nothing
-                elif lasts(error):
+                elif store.lasts(error):
                     raise Unreadable(
                         f"reading failed at byte {start:,}: {told(error, self._remote.url)}"
                     ) from None

@@ -13,14 +13,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive, listing, urls
-from fallback_gate.sources.blocks import Object
-from fallback_gate.sources.names import shown
+from fallback_gate.sources import archive
+from fallback_gate.sources.names import is_url, shown
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.source import Source
+
+if TYPE_CHECKING:
+    from fallback_gate.sources.blocks import Object
 
 _PATTERN = frozenset("*?[")
 
@@ -73,7 +75,7 @@ class _Search:
                 self._keep("-", Source(shown(stdin_name), named=True, once=True))
         elif not argument:
             self.errors.append("an empty argument names no log (is a variable unset?)")
-        elif urls.is_url(argument):
+        elif is_url(argument):
             self._url(argument)
         elif os.path.lexists(self.cwd / argument):
             self._path(Path(argument), named=True)
@@ -124,16 +126,20 @@ class _Search:
 
     def _url(self, url: str) -> None:
         """Keep what a URL names: one object, or all below a folder or that match a pattern."""
+        from fallback_gate.sources import listing
+
         try:
             found = listing.objects(url)
         except Unreadable as error:
-            self.errors.append(f"{shown(urls.masked(url))}: {error}")
+            self.errors.append(f"{shown(str(Remote(url)))}: {error}")
             return
         for remote, size in found.files:
             self._object(remote, size, named=found.named)
 
     def _object(self, remote: Remote, size: int | None, *, named: bool) -> None:
         name = self._unlike(shown(str(remote)), remote.url)
+        from fallback_gate.sources.blocks import Object
+
         if named or remote.url.partition("?")[0].lower().endswith(".zip"):
             try:
                 with Object(remote) as opened:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fallback_gate.errors import Unreadable
+from fallback_gate.sources import store
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.urls import is_web, told
 
@@ -39,7 +40,7 @@ def objects(url: str) -> Found:
     if is_web(url) and pattern:
         return _matching(remote)
     try:
-        info = remote.info()
+        info = store.info(remote)
     except FileNotFoundError:
         if pattern:
             return _matching(remote)
@@ -65,7 +66,7 @@ def _matching(remote: Remote) -> Found:
 
 def _listed(remote: Remote, how: str) -> list[tuple[Remote, int | None]]:
     """The files that `find` or `glob` gives, sorted; folders among them in full, hidden entries left out."""
-    system, path = remote.place()
+    system, path = store.place(remote)
     files: dict[str, Any] = {}
     try:
         system.invalidate_cache()

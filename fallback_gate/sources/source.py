@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
-from fallback_gate.sources.blocks import Object, Unchanged
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
 from fallback_gate.sources.remote import Remote
@@ -137,6 +136,8 @@ class Source:
             yield FileReader(cast(RawFile, sys.stdin.buffer))
             return
         if isinstance(self.file, Remote):
+            from fallback_gate.sources.blocks import Object, Unchanged
+
             with Object(self.file) as thing:
                 whole = FileReader(thing, thing.size or 0)
                 member = archive.open_member(thing, self.member, limit) if self.member else None

@@ -60,10 +60,12 @@ def beside(log: Source, trace: Trace, known: Iterable[Source]) -> Source | str:
 
 def _remote(log: Remote, trace: Trace) -> Source | str:
     """The same where the log stands behind a URL."""
+    from fallback_gate.sources import store
+
     for ending in _PACKED:
         file = log.beside(trace.name + ending)
         try:
-            return Source(shown(str(file)), False, file.info().get("size"), file, trace=trace)
+            return Source(shown(str(file)), False, store.info(file).get("size"), file, trace=trace)
         except FileNotFoundError:
             continue
         except Unreadable as problem:

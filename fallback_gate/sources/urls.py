@@ -7,12 +7,12 @@ carry a password or a signature, which nobody gets to see: neither in a report n
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: `C:` is a drive
 _ANY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>]+")
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _VALUE = re.compile(r"(?<==)[^&#]+")
@@ -34,11 +34,6 @@ _STORES = {
     "hf": ("huggingface_hub", "hf"),
     "memory": ("fsspec", "remote"),  # of this process: for tests
 }
-
-
-def is_url(argument: str) -> bool:
-    """Whether an argument names something behind a URL rather than a file."""
-    return _URL.match(argument) is not None
 
 
 def scheme(url: str) -> str:
@@ -72,6 +67,13 @@ def _is_loopback(url: str) -> bool:
     except ValueError:
         return False
     return bool(host and _LOOPBACK.fullmatch(host))
+
+
+def sight_of(url: str) -> str:
+    """Where an object is seen under this URL: everywhere, on this machine, or in this process alone."""
+    if scheme(url) == "memory":
+        return f"{platform.node()} {os.getpid()}"
+    return platform.node() if _is_loopback(url) else ""
 
 
 def masked(url: str) -> str:
