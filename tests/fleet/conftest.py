@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import trustme
 
 
 @dataclass
@@ -96,8 +98,28 @@ class _Server(ThreadingHTTPServer):
 @pytest.fixture
 def web() -> Iterator[Web]:
     """A web server on loopback."""
+    yield from _serving(None)
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    """Who signs the certificate of `secure_web`."""
+    return trustme.CA()
+
+
+@pytest.fixture
+def secure_web(authority: trustme.CA) -> Iterator[Web]:
+    """A web server on loopback with a certificate that nobody knows yet."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1", "localhost").configure_cert(context)
+    yield from _serving(context)
+
+
+def _serving(context: ssl.SSLContext | None) -> Iterator[Web]:
     server = _Server(("127.0.0.1", 0), _Handler)
-    server.web = Web(url=f"http://127.0.0.1:{server.server_address[1]}")
+    server.web = Web(url=f"http{'s' if context else ''}://127.0.0.1:{server.server_address[1]}")
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server.web

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+import trustme
 
 from fallback_gate import check
 from fallback_gate.model import Outcome, Verdict
@@ -166,3 +170,15 @@ def test_a_page_that_ends_in_a_slash_is_a_folder(web: Web) -> None:
         f"{web.url}/logs/b.txt",
     ]
     assert [log.path for log in check([f"{web.url}/logs/*.log"]).logs] == [f"{web.url}/logs/a.log"]
+
+
+def test_a_certificate_must_be_known(secure_web: Web, authority: trustme.CA, tmp_path: Path) -> None:
+    secure_web.objects["/a.log"] = BLOCKED
+    command = [sys.executable, "-m", "fallback_gate", "check", "-q", f"{secure_web.url}/a.log"]
+    unknown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert unknown.returncode == 2
+    assert "certificate verify failed" in unknown.stdout + unknown.stderr
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    trusting = os.environ | {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+    known = subprocess.run(command, capture_output=True, text=True, check=False, env=trusting)
+    assert (known.returncode, known.stderr) == (1, "")
