@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import pickle
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -24,13 +26,14 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError, MissingExtra
-from fallback_gate.events.fold import Fold
-from fallback_gate.run import Progress, Reading, Run, read
+from fallback_gate.events.tally import Batch
+from fallback_gate.run import Reading, Run, read
 from fallback_gate.scan.window import Extent
 from fallback_gate.sources import Source
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import KEY, key_of
 from fallback_gate.sources.urls import sight_of
+from fallback_gate.workers import read_apart
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -39,6 +42,8 @@ PACKAGES = ("fallback-gate", "hyperscan", "regex", "zstandard", "distributed")  
 WAIT = 30  # seconds for a scheduler to answer, and for a first worker
 LOST = 120  # seconds without any worker after which nothing more is expected
 _POLL = 5
+
+Progress = Callable[[Source, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +62,25 @@ class Part:
     """What one log adds to a run, and the code that read it; no reading where the worker does not see it."""
 
     code: str
-    fold: Fold
+    reports: list[bytes]  # in batches, packed
     reading: Reading | None
 
 
 def read_there(task: Task) -> Part:
     """Read one log, on a worker. Raises `InputError` where it has no key for seals, and there is one here."""
-    fold = Fold()
     if sight(task.source) != task.sight:
-        return Part(code(), fold, None)
+        return Part(code(), [], None)
     key = key_of(os.environ)
     if (key is not None) != task.keyed:
         where = "here and not on the workers" if task.keyed else "on the workers and not here"
         raise InputError(f"{KEY} is set {where}: seals are verified with the same key everywhere")
-    reading = read(
-        task.source, _book(task.own), fold.add, key=key, hash_logs=task.hash_logs, count_lines=True
-    )
-    return Part(code(), fold, reading)
+    packed: list[bytes] = []
+
+    def keep(batch: Batch) -> None:
+        packed.append(zlib.compress(pickle.dumps(batch), 1))
+
+    reading = read_apart(task.source, _book(task.own), keep, key, task.hash_logs)
+    return Part(code(), packed, reading)
 
 
 @lru_cache(maxsize=1)
@@ -132,12 +139,13 @@ class Cluster:
             future = futures.pop(source.key, None)
             part = self._part(future, tasks[source.key]) if future is not None else None
             if part is None or part.reading is None:
-                fold = Fold()
-                reading = read(source, book, fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
-            else:
-                fold, reading = part.fold, part.reading
-            run.fold.join(fold)
-            run.take(source, reading)
+                here = read(source, book, run.fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
+                run.take(source, here)
+                continue
+            for packed in part.reports:
+                for report, process, times in pickle.loads(zlib.decompress(packed)):
+                    run.fold.add(report, process, times)
+            run.take(source, part.reading)
 
     def _watch(self, names: dict[str, Source], futures: dict[Any, Future], progress: Progress | None) -> None:
         """Wait until all logs are read, and tell of each."""
@@ -172,7 +180,7 @@ class Cluster:
                 part = self._client.submit(read_there, task, pure=False).result()
         except KilledWorker:
             why = "reading it took several workers of the cluster down: too little memory for each?"
-            part = Part(code(), Fold(), Reading(LogEvidence(extent=Extent(problem=why)), True, True))
+            part = Part(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
         except (CancelledError, OSError) as error:
             raise InputError(f"the Dask cluster was lost: {error}") from None
         if part.code != code():
@@ -184,8 +192,8 @@ _SAME = "install the same version on all workers"
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Cluster]:
-    """A cluster at this address of its scheduler, or one of local processes that ends with the block.
+def connected(address: str | None, jobs: int) -> Iterator[Cluster]:
+    """A cluster at this address of its scheduler, or one of `jobs` local processes that ends with the block.
 
     Raises `InputError` where it can't be reached, has no worker, or has other versions; `MissingExtra`.
     """
@@ -199,7 +207,10 @@ def connected(address: str | None) -> Iterator[Cluster]:
         try:
             if address is None:
                 workers = LocalCluster(
-                    threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.ERROR,
                 )
                 address = stack.enter_context(workers).scheduler_address
             client = stack.enter_context(Client(address, timeout=WAIT, set_as_default=False))

@@ -6,14 +6,15 @@ their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from fallback_gate.compilers.book import Book
 from fallback_gate.errors import InputError
 from fallback_gate.jobs import read_all
-from fallback_gate.run import Progress, Run
+from fallback_gate.run import Run
 from fallback_gate.sources import Source
 
 DASK = "dask"
@@ -30,18 +31,20 @@ class Reader(Protocol):
         book: Book,
         *,
         hash_logs: bool = False,
-        progress: Progress | None = None,
+        progress: Callable[[Source, int], None] | None = None,
     ) -> None: ...
 
 
 @contextmanager
-def reader_of(engine: str | None) -> Iterator[Reader]:
+def reader_of(engine: str | None, jobs: int) -> Iterator[Reader]:
     """The way to read that an engine stands for: None, `dask`, `dask://HOST:PORT` or `dask+tls://HOST:PORT`.
+
+    `jobs`: how many logs are read at a time on this machine.
 
     Raises `InputError` for another engine, or a cluster that can't do it; `MissingExtra` without Dask.
     """
     if engine is None:
-        yield read_all
+        yield partial(read_all, jobs=jobs)
         return
     scheme, mark, place = engine.partition("://")
     if engine != DASK and not (scheme in _SCHEMES and place.strip("/")):
@@ -50,5 +53,5 @@ def reader_of(engine: str | None) -> Iterator[Reader]:
         )
     from fallback_gate.cluster import connected
 
-    with connected(f"{_SCHEMES[scheme]}://{place.strip('/')}" if mark else None) as cluster:
+    with connected(f"{_SCHEMES[scheme]}://{place.strip('/')}" if mark else None, jobs) as cluster:
         yield cluster.read_all

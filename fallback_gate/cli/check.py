@@ -61,11 +61,13 @@ class Output(click.ParamType[tuple[str, str]]):
               help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
 @click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
-@click.option("--engine", metavar="dask|dask://HOST:PORT",
-              help="Read the logs on a Dask cluster: a local one, or the one of this scheduler.")  # fmt: skip
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
 )
+@click.option("--engine", metavar="dask|dask://HOST:PORT",
+              help="Read the logs on a Dask cluster: a local one, or the one of this scheduler.")  # fmt: skip
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N",
+              help="Logs to read at a time [default: as many as there are cores].")  # fmt: skip
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("--sarif-suppressed", is_flag=True,
@@ -86,8 +88,9 @@ def check_command(
     expect_ranks: int | None,
     sealed: bool,
     rules: tuple[str, ...],
-    engine: str | None,
     hash: bool,
+    engine: str | None,
+    jobs: int | None,
     color: str,
     sarif_suppressed: bool,
     quiet: bool,
@@ -106,6 +109,7 @@ def check_command(
       fallback-gate check logs/ -p policies/decode.yaml -o junit=report.xml -o json=report.json
     """
     from fallback_gate.gate import check
+    from fallback_gate.jobs import cores
 
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
@@ -124,8 +128,9 @@ def check_command(
             expect_ranks=expect_ranks,
             sealed=sealed,
             exit_zero=exit_zero,
-            engine=engine,
             progress=moved,
+            jobs=jobs or cores(),
+            engine=engine,
         )
     reports = dressed(
         verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed

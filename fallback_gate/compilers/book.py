@@ -25,8 +25,8 @@ class Book:
     """The rules of all readers, and of the user, ready for the scan.
 
     `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback, and a seal.
-    `own` are the user's. `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
-    takes its proof from the user's markers.
+    `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
+    takes its proof from the user's markers. `own` are the user's rules.
     """
 
     def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:

@@ -28,7 +28,6 @@ MOST_BORROWED = 20  # stacks of another event at the same place
 MOST_EVENTS = 10_000  # of a run
 MOST_BYTES = 24 << 20  # about what all events and variants of a run may hold
 _WIDTH = {Scope.UNKNOWN: 0, Scope.OPERATOR: 1, Scope.SITE: 2, Scope.REGION: 3, Scope.PROGRAM: 4}
-_OVERFLOWED = frozenset({"all", "ops", "names", "layers", "places"})
 _BEYOND = "one of more different fallbacks than are kept apart"
 
 Key = tuple[str, Kind, str, str | None, int | None]
@@ -120,10 +119,10 @@ class Gathered:
     scope: Scope = Scope.UNKNOWN
     op: str = "*"
 
-    def add(self, report: Report, process: ProcessKey) -> None:
-        """Take one more report of this event."""
-        self._count(report, process)
-        if self.count == 1:
+    def add(self, report: Report, process: ProcessKey, times: int = 1) -> None:
+        """Take one more report of this event, which was said so many times."""
+        self._count(report, process, times)
+        if self.count == times:
             self._describe(report)
         elif not _same(report, self.last):
             self.last = report
@@ -133,15 +132,15 @@ class Gathered:
                 if fact not in known:
                     self._keep(fact)
 
-    def add_beyond(self, report: Report, process: ProcessKey) -> None:
+    def add_beyond(self, report: Report, process: ProcessKey, times: int) -> None:
         """Take one more report of those that are not kept apart."""
-        self._count(report, process)
+        self._count(report, process, times)
         self.at_least = True
-        self.overflowed = _OVERFLOWED
+        self.overflowed = frozenset({"all", "ops", "names", "layers", "places"})
         self.reason = _BEYOND
 
-    def _count(self, report: Report, process: ProcessKey) -> None:
-        self.count += 1
+    def _count(self, report: Report, process: ProcessKey, times: int) -> None:
+        self.count += times
         if (
             process.log == self.log
             and len(self.positions) < MOST_LINES
@@ -177,34 +176,6 @@ class Gathered:
         if other.log == self.log and other.first.position < self.first.position:
             self.first = other.first
         self._describe(other.first)
-
-    def join(self, later: Gathered) -> None:
-        """Take all reports of this event that came later, as if they had come one by one."""
-        self._count_all(later)
-        if later.facts is not None or not _same(later.first, self.last):
-            for fact in later.all_facts():
-                self._keep(fact)
-        self.last = later.last
-        self.overflowed |= later.overflowed
-        self._describe(later)
-
-    def join_beyond(self, later: Gathered) -> None:
-        """The same for reports that are not kept apart."""
-        self._count_all(replace(later, sites=None))
-        self.at_least = True
-        self.overflowed = _OVERFLOWED
-        self.reason = _BEYOND
-
-    def _count_all(self, later: Gathered) -> None:
-        self.count += later.count
-        if later.log == self.log:
-            new = [position for position in later.positions if position not in self.positions]
-            self.positions = [*self.positions, *new][:MOST_LINES]
-        self.at_least = self.at_least and later.at_least
-        self.processes |= later.processes
-        if later.sites:
-            self.sites = self.sites or set()
-            self.sites.update(islice(later.sites - self.sites, MOST_SITES - len(self.sites)))
 
     def all_facts(self) -> dict[Fact, None]:
         """What the reports say, whether differently or not."""
@@ -271,7 +242,7 @@ class Gathered:
                 said[kind] = told or said[kind]
         return Variants(**{k: tuple(v) for k, v in said.items()}, overflowed=self.overflowed)  # type: ignore[arg-type]
 
-    def _describe(self, report: Report | Gathered) -> None:
+    def _describe(self, report: Report) -> None:
         if len(report.stack) > len(self.stack):
             self.stack = report.stack
         if len(report.files) > len(self.files):
@@ -296,17 +267,17 @@ class Fold:
         self._beyond: dict[tuple[str, Kind], Gathered] = {}
         self._room = Room()
 
-    def add(self, report: Report, process: ProcessKey) -> None:
-        """Take one report, printed by this process."""
+    def add(self, report: Report, process: ProcessKey, times: int = 1) -> None:
+        """Take one report, printed by this process so many times."""
         table = self._hints if report.hint else self._gathered
         key = key_of(report)
         gathered = table.get(key)
         if gathered is None:
-            if not self._has_room(report):
-                self._beyond_of(report, process.log).add_beyond(report._replace(site=None), process)
+            if len(self._gathered) + len(self._hints) >= MOST_EVENTS or not self._room.take(*report):
+                self._add_beyond(report, process, times)
                 return
             gathered = table[key] = Gathered(report, process.log, self._room, report)
-        gathered.add(report, process)
+        gathered.add(report, process, times)
 
     def so_far(self) -> Fold:
         """A copy of what was gathered. Hints are left out: what accounts for them may be yet to come."""
@@ -316,35 +287,15 @@ class Fold:
         copy._beyond = {key: gathered.copy(room) for key, gathered in self._beyond.items()}
         return copy
 
-    def join(self, later: Fold) -> None:
-        """Take all that was gathered from a later log."""
-        for mine, theirs in ((self._gathered, later._gathered), (self._hints, later._hints)):
-            for key, gathered in theirs.items():
-                if key in mine:
-                    mine[key].join(gathered)
-                elif self._has_room(gathered.first):
-                    gathered.room = self._room
-                    for fact in gathered.facts or ():
-                        self._room.take(fact)
-                    mine[key] = gathered
-                else:
-                    self._beyond_of(gathered.first, gathered.log).join_beyond(gathered)
-        for gathered in later._beyond.values():
-            self._beyond_of(gathered.first, gathered.log).join_beyond(gathered)
-
-    def _has_room(self, report: Report) -> bool:
-        """There is room for one more event, which is taken."""
-        return len(self._gathered) + len(self._hints) < MOST_EVENTS and self._room.take(*report)
-
-    def _beyond_of(self, report: Report, log: str) -> Gathered:
-        """Where reports of this compiler and kind are gathered that are not kept apart."""
+    def _add_beyond(self, report: Report, process: ProcessKey, times: int) -> None:
         key = (report.compiler, report.kind)
         gathered = self._beyond.get(key)
         if gathered is None:
             first = report._replace(op="*", scope=Scope.UNKNOWN, names=(), stack=(), files=())
             first = first._replace(reason=_BEYOND, location=None, layer=None)
-            gathered = self._beyond[key] = Gathered(first, log, self._room, first)
-        return gathered
+            gathered = self._beyond[key] = Gathered(first, process.log, self._room, first)
+        unplaced = report if report.site is None else report._replace(site=None)
+        gathered.add_beyond(unplaced, process, times)
 
     def events(
         self,
@@ -453,7 +404,7 @@ def _event(gathered: Gathered, numbers: Mapping[int, int]) -> Event:
         layer=first.layer,
         text=first.text,
         fingerprint=fingerprint(
-            first.compiler, first.kind, _BEYOND if "all" in gathered.overflowed else op, location
+            first.compiler, first.kind, _BEYOND if gathered.reason is _BEYOND else op, location
         ),
         help=first.help,
         processes=tuple(gathered.processes),
