@@ -6,7 +6,7 @@ SAMPLE := sample_logs/moe-decoder-h200
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers test-browser docs pieces bench site translation test-action lock clean
+.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench site translation test-action lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ $(VENV)/.browser: $(VENV)/.developed
 	@command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/playwright install chromium
 	@touch $@
 
+$(VENV)/.fleet: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fleet]'
+	@touch $@
+
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
 	@echo '$$ fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving'
 	@$(BIN)/fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving; code=$$?; \
@@ -58,6 +62,9 @@ test-compilers: $(VENV)/.developed $(FAMILY:%=$(VENV)/compilers/%/.installed) ##
 
 test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
 	$(BIN)/python -m pytest tests/browser
+
+test-fleet: $(VENV)/.fleet ## Read logs from a web server and an S3 on this machine, and on a Dask cluster
+	$(BIN)/python -m pytest tests/fleet
 
 docs: $(VENV)/.developed ## Write what the pages and the index of readers take from the code
 	$(BIN)/python scripts/index_readers.py

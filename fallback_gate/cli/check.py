@@ -10,7 +10,7 @@ import click
 
 from fallback_gate.cli.options import Day
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
-from fallback_gate.cli.progress import progress
+from fallback_gate.cli.progress import progress, progress_of_many
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS
 
 
@@ -64,6 +64,10 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
 )
+@click.option("--engine", metavar="dask|dask://HOST:PORT",
+              help="Read the logs on a Dask cluster: a local one, or the one of this scheduler.")  # fmt: skip
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N",
+              help="Logs to read at a time [default: as many as there are cores].")  # fmt: skip
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("--sarif-suppressed", is_flag=True,
@@ -85,6 +89,8 @@ def check_command(
     sealed: bool,
     rules: tuple[str, ...],
     hash: bool,
+    engine: str | None,
+    jobs: int | None,
     color: str,
     sarif_suppressed: bool,
     quiet: bool,
@@ -93,7 +99,8 @@ def check_command(
     """Judge compiler logs by a policy.
 
     LOG is a file, a folder, a glob, a zip archive of a CI run, or - for standard input; gz, xz, bz2 and
-    zst are read as they are. Without LOG, the policy's own `logs` are read.
+    zst are read as they are. It may be a URL: s3://, gs://, az://, https://, hf://. Without LOG, the
+    policy's own `logs` are read.
 
     \b
     Examples:
@@ -102,9 +109,10 @@ def check_command(
       fallback-gate check logs/ -p policies/decode.yaml -o junit=report.xml -o json=report.json
     """
     from fallback_gate.gate import check
+    from fallback_gate.jobs import cores
 
     formats = {format, *(name for name, _ in output)}
-    with progress() as moved:
+    with progress() if engine is None else progress_of_many() as moved:
         verdict = check(
             logs,
             policy,
@@ -121,6 +129,8 @@ def check_command(
             sealed=sealed,
             exit_zero=exit_zero,
             progress=moved,
+            jobs=jobs or cores(),
+            engine=engine,
         )
     reports = dressed(
         verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed

@@ -43,3 +43,29 @@ def progress() -> Iterator[Callable[[Source, int], None] | None]:
     finally:
         if bar is not None:
             bar.__exit__(None, None, None)
+
+
+@contextmanager
+def progress_of_many() -> Iterator[Callable[[Source, int], None] | None]:
+    """The same for logs that are read side by side: one bar for all, which counts those that are done."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield None
+        return
+    import click
+
+    done: dict[tuple[str, str], int] = {}  # bytes of each log
+    whole: dict[tuple[str, str], int] = {}
+
+    def counts(_: object) -> str:
+        return f"{sum(done[log] >= whole[log] for log in whole)}/{len(whole)} logs"
+
+    with click.progressbar(length=0, label="Reading", file=sys.stderr, item_show_func=counts) as bar:
+
+        def moved(source: Source, read: int) -> None:
+            size = source.size or 0
+            whole[source.key] = size
+            bar.length = sum(whole.values())
+            before, done[source.key] = done.get(source.key, 0), min(read, size)
+            bar.update(done[source.key] - before, current_item=None)
+
+        yield moved

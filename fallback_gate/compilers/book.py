@@ -29,14 +29,15 @@ class Book:
 
     `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback, and a seal.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
-    takes its proof from the user's markers.
+    takes its proof from the user's markers. `own` are the user's rules.
     """
 
     def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:
+        self.own = tuple(own)
         self.own_markers: dict[str, dict[str, Marker]] = {}
         kinds: dict[str, set[Kind]] = {}
         self._own: dict[str, list[Rule | Marker]] = {}  # the user's, by anchor
-        for mine in own:
+        for mine in self.own:
             for anchor in mine.anchor:
                 self._own.setdefault(anchor, []).append(mine)
             known = kinds.setdefault(mine.compiler, set())

@@ -7,12 +7,12 @@ APPNOTE.TXT 6.3, sections 4.3.7 (local header), 4.4.4 (flags) and 4.4.5 (methods
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator
 from io import FileIO
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources.compression import DEFLATE, LIMIT, unpack
@@ -20,6 +20,8 @@ from fallback_gate.sources.reader import Buffer, Chunks, FileReader, Reader
 
 if TYPE_CHECKING:
     import zipfile
+
+    from fallback_gate.sources.blocks import Object
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
@@ -32,7 +34,7 @@ _END = 22  # bytes of the record at an archive's end, without its comment
 _END_AT_MOST = _END + 0xFFFF
 
 
-def members(path: Path) -> list[zipfile.ZipInfo]:
+def members(file: BinaryIO | Object) -> list[zipfile.ZipInfo]:
     """The files in the archive, hidden ones left out, in its own order.
 
     Raises `Unreadable` where the directory is cut or corrupt, or members share bytes (a bomb).
@@ -40,9 +42,9 @@ def members(path: Path) -> list[zipfile.ZipInfo]:
     import zipfile
 
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
-        size = path.stat().st_size
+        size = file.seek(0, os.SEEK_END)
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct.error) as error:
         raise Unreadable(f"zip archive is cut off or corrupt: {error}") from error
     if sum(info.compress_size for info in infos) > size:
@@ -50,18 +52,17 @@ def members(path: Path) -> list[zipfile.ZipInfo]:
     return [info for info in infos if not _is_folder(info) and not _hidden(info.filename)]
 
 
-def stray(path: Path) -> str | None:
+def stray(file: BinaryIO | Object) -> str | None:
     """What an archive holds beside its members: bytes before the first or behind its end. None for most."""
     import zipfile
 
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             first = min((info.header_offset for info in archive.infolist()), default=0)
             comment = len(archive.comment)
-        size = path.stat().st_size
-        with open(path, "rb") as file:
-            file.seek(max(0, size - _END_AT_MOST))
-            tail = file.read()
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END_AT_MOST))
+        tail = file.read()
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct.error):
         return None  # `members` tells
     behind = len(tail) - tail.rfind(MAGIC[1]) - _END - comment
@@ -81,12 +82,12 @@ def problem(info: zipfile.ZipInfo) -> str | None:
     return None
 
 
-def open_member(file: FileIO, info: zipfile.ZipInfo, limit: int = LIMIT) -> Reader:
+def open_member(file: FileIO | Object, info: zipfile.ZipInfo, limit: int = LIMIT) -> Reader:
     """A reader of one member's bytes, unpacked; at the end they are checked against their CRC-32."""
     return Chunks(_checked(file, info, limit))
 
 
-def _checked(file: FileIO, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
+def _checked(file: FileIO | Object, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
     start = info.header_offset
     try:
         file.seek(start)

@@ -6,16 +6,23 @@ Nothing is passed over in silence: what is missing, unreadable or empty comes ba
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive
+from fallback_gate.sources.names import is_url, shown
+from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.source import Source
+
+if TYPE_CHECKING:
+    from fallback_gate.sources.blocks import Object
 
 _PATTERN = frozenset("*?[")
 
@@ -26,8 +33,9 @@ def expand(
     """The sources that the arguments mean, each once, in their order, and what was wrong, a line each.
 
     An argument is a file, a folder (read in full, sorted, without hidden entries and what is no regular
-    file), a pattern with `*`, `?`, `[...]` or `**`, or `-` for standard input. A zip archive stands for its
-    members. A link to a folder is not followed, but comes back as unreadable unless that folder is read too.
+    file), a pattern with `*`, `?`, `[...]` or `**`, a URL of any of these, or `-` for standard input. A zip
+    archive stands for its members. A link to a folder is not followed, but comes back as unreadable unless
+    that folder is read too.
     """
     search = _Search(cwd)
     for argument in arguments:
@@ -41,6 +49,7 @@ class _Search:
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
         self.found: dict[str, Source] = {}
+        self.names: dict[str, str] = {}  # of objects, and which one has it
         self.errors: list[str] = []
         self.walked: set[tuple[str, tuple[str, ...]]] = set()  # folders, and the pattern read below them
         self.links: dict[tuple[str, tuple[str, ...]], Path] = {}  # links to folders that were not followed
@@ -66,6 +75,8 @@ class _Search:
                 self._keep("-", Source(shown(stdin_name), named=True, once=True))
         elif not argument:
             self.errors.append("an empty argument names no log (is a variable unset?)")
+        elif is_url(argument):
+            self._url(argument)
         elif os.path.lexists(self.cwd / argument):
             self._path(Path(argument), named=True)
         elif _PATTERN.isdisjoint(argument):
@@ -108,21 +119,64 @@ class _Search:
             self.errors.append(f"{shown(path)}: can't be read: {getattr(error, 'strerror', None) or error}")
             return
         if head.startswith(archive.MAGIC) and (named or path.suffix.lower() == ".zip"):
-            self._archive(path, key, named=named, size=status.st_size)
+            with open(place, "rb") as opened:
+                self._archive(shown(path), place, opened, key, named=named, size=status.st_size)
         else:
             self._keep(key, Source(shown(path), named, status.st_size, place))
 
-    def _archive(self, path: Path, key: str, *, named: bool, size: int) -> None:
-        place = self.cwd / path
+    def _url(self, url: str) -> None:
+        """Keep what a URL names: one object, or all below a folder or that match a pattern."""
+        from fallback_gate.sources import listing
+
         try:
-            members = archive.members(place)
+            found = listing.objects(url)
         except Unreadable as error:
-            self._keep(key, Source(shown(path), named, size, place, problem=str(error)))
+            self.errors.append(f"{shown(str(Remote(url)))}: {error}")
+            return
+        for remote, size in found.files:
+            self._object(remote, size, named=found.named)
+
+    def _object(self, remote: Remote, size: int | None, *, named: bool) -> None:
+        name = self._unlike(shown(str(remote)), remote.url)
+        from fallback_gate.sources.blocks import Object
+
+        if named or remote.url.partition("?")[0].lower().endswith(".zip"):
+            try:
+                with Object(remote) as opened:
+                    if opened.read(4).startswith(archive.MAGIC):
+                        self._archive(name, remote, opened, remote.url, named=named, size=size)
+                        return
+            except Unreadable as error:
+                self.errors.append(f"{name}: {error}")
+                return
+        self._keep(remote.url, Source(name, named, size, remote))
+
+    def _unlike(self, name: str, key: str) -> str:
+        """A name that no other log has: what tells two URLs apart may be what nobody gets to see."""
+        found, copies = name, itertools.count(2)
+        while self.names.setdefault(found, key) != key:
+            found = f"{name} ({next(copies)})"
+        return found
+
+    def _archive(
+        self,
+        path: str,
+        place: Path | Remote,
+        opened: BinaryIO | Object,
+        key: str,
+        *,
+        named: bool,
+        size: int | None,
+    ) -> None:
+        try:
+            members = archive.members(opened)
+        except Unreadable as error:
+            self._keep(key, Source(path, named, size, place, problem=str(error)))
             return
         if not members:
-            self.errors.append(f"{shown(path)}: the archive holds no file")
-        if stray := archive.stray(place):
-            self._keep(key, Source(shown(path), named, size, place, problem=stray))
+            self.errors.append(f"{path}: the archive holds no file")
+        if stray := archive.stray(opened):
+            self._keep(key, Source(path, named, size, place, problem=stray))
         names: dict[str, int] = {}
         for member in members:
             copies = names[member.filename] = names.get(member.filename, 0) + 1
@@ -130,7 +184,7 @@ class _Search:
             self._keep(
                 f"{key}!/{name}",
                 Source(
-                    shown(f"{path}!/{name}"),
+                    f"{path}!/{shown(name)}",
                     named and len(members) == 1,
                     member.file_size,
                     place,
@@ -217,10 +271,3 @@ def _is_file(place: Path | os.DirEntry[str]) -> bool:
         return os.path.islink(place)
     except OSError:
         return True
-
-
-def shown(name: str | Path) -> str:
-    """A name that is safe to print on one line: what is unprintable is escaped."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(name)
-    )

@@ -15,6 +15,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
+from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import Trace
 from fallback_gate.sources.stream import Stream, is_plain
 
@@ -31,15 +32,15 @@ class Source:
     `path` is its name for people, with unprintable characters escaped; a member of an archive is
     `run.zip!/3_build.txt`. `named`: the user named it, rather than a folder or a pattern that holds it.
     `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
-    `file` is where it stands (None: standard input), `member` which part of that archive it is, `once`
-    says that its bytes are gone when read, `problem` why it can't be read at all, `trace` that it is a
-    structured trace which the seal of another log covers.
+    `file` is where it stands, on disk or behind a URL (None: standard input), `member` which part of that
+    archive it is, `once` says that its bytes are gone when read, `problem` why it can't be read at all,
+    `trace` that it is a structured trace which the seal of another log covers.
     """
 
     path: str
     named: bool
     size: int | None = None
-    file: Path | None = None
+    file: Path | Remote | None = None
     member: zipfile.ZipInfo | None = None
     once: bool = False
     problem: str | None = None
@@ -58,13 +59,16 @@ class Source:
     @property
     def key(self) -> tuple[str, str]:
         """What tells two names of one log from two logs: its real place, and which member it is."""
-        place = os.path.realpath(self.file) if self.file else self.path
+        if isinstance(self.file, Remote):
+            place = self.file.url
+        else:
+            place = os.path.realpath(self.file) if self.file else self.path
         return place, self.member.filename if self.member else ""
 
     @property
     def rereadable(self) -> bool:
-        """The file on disk is the text, late colour codes aside, so that `lines_at` can count lines later."""
-        if self.once or self.member or self.problem:
+        """A file on disk is the text, late colour codes aside, so that `lines_at` can count lines later."""
+        if self.once or self.member or self.problem or isinstance(self.file, Remote):
             return False
         try:
             with self._stored() as stored:
@@ -130,6 +134,14 @@ class Source:
             raise Unreadable(self.problem)
         if self.file is None:
             yield FileReader(cast(RawFile, sys.stdin.buffer))
+            return
+        if isinstance(self.file, Remote):
+            from fallback_gate.sources.blocks import Object, Unchanged
+
+            with Object(self.file) as thing:
+                whole = FileReader(thing, thing.size or 0)
+                member = archive.open_member(thing, self.member, limit) if self.member else None
+                yield Unchanged(member or whole, thing)
             return
         with ExitStack() as stack:
             try:

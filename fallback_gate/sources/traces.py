@@ -10,6 +10,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources.names import shown
+from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import Trace
 from fallback_gate.sources.source import Source
 
@@ -21,7 +24,10 @@ def is_trace(source: Source) -> bool:
     """Whether it stands in a folder of traces: it is read after the log whose seal may cover it."""
     if source.file is None:
         return False
-    folder = source.member.filename.rpartition("/")[0] if source.member else source.file.parent.name
+    if source.member:
+        folder = source.member.filename.rpartition("/")[0]
+    else:
+        folder = source.file.folder if isinstance(source.file, Remote) else source.file.parent.name
     return folder.endswith(FOLDER)
 
 
@@ -42,12 +48,29 @@ def beside(log: Source, trace: Trace, known: Iterable[Source]) -> Source | str:
             if other.file == log.file and other.member is not None and other.member.filename in wanted:
                 return replace(other, trace=trace)
         return f"the sealed trace {trace.name} is not in the archive"
+    if isinstance(log.file, Remote):
+        return _remote(log.file, trace)
     for ending in _PACKED:
         file = log.file.parent / folder / (name + ending)
         if file.is_file():
             shown = os.path.join(os.path.dirname(log.path), folder, name + ending)
             return Source(shown, False, file.stat().st_size, file, trace=trace)
     return f"the sealed trace {trace.name} is not beside the log: keep the folder {folder} with it"
+
+
+def _remote(log: Remote, trace: Trace) -> Source | str:
+    """The same where the log stands behind a URL."""
+    from fallback_gate.sources import store
+
+    for ending in _PACKED:
+        file = log.beside(trace.name + ending)
+        try:
+            return Source(shown(str(file)), False, store.info(file).get("size"), file, trace=trace)
+        except FileNotFoundError:
+            continue
+        except Unreadable as problem:
+            return f"the sealed trace {trace.name} {problem}"
+    return f"the sealed trace {trace.name} is not beside the log: keep its folder with it"
 
 
 def _is_plain(part: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fallback_gate.sources import expand
-from fallback_gate.sources.find import shown
+from fallback_gate.sources.names import shown
 
 FILES = ("a.log", "b.log", "c.txt", ".hidden.log", "d/e.log", "d/f/g.log", "d/.git/h.log", "d/f/i.txt")
 

@@ -1,0 +1,249 @@
+"""The reading of logs on a Dask cluster: each is read where a worker is, and only what it says comes back.
+
+A worker reads an object behind a URL with credentials of its own, and a file if it sees the very one (same
+path, size and time of change); all else is read here, as is what a web server on this machine gives. What
+comes back is joined in the order of the logs, so that the run is the one that reading here gives. A worker
+that is lost is no loss: Dask gives its logs to others. A log that takes several workers down with it, and
+does so again when it is read alone, proves nothing. Only workers with the same code take part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.errors import InputError, MissingExtra
+from fallback_gate.events.tally import Batch
+from fallback_gate.run import Reading, Run, read
+from fallback_gate.scan.window import Extent
+from fallback_gate.sources import Source
+from fallback_gate.sources.remote import Remote
+from fallback_gate.sources.seal import KEY, key_of
+from fallback_gate.sources.urls import sight_of
+from fallback_gate.workers import read_apart
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+PACKAGES = ("fallback-gate", "hyperscan", "regex", "zstandard", "distributed")  # that must be the same
+WAIT = 30  # seconds for a scheduler to answer, and for a first worker
+LOST = 120  # seconds without any worker after which nothing more is expected
+_POLL = 5
+
+Progress = Callable[[Source, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker needs to read one log. `keyed`: seals are verified with a key, which is not sent."""
+
+    source: Source
+    sight: str
+    own: tuple[Rule | Marker, ...]
+    keyed: bool
+    hash_logs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one log adds to a run, and the code that read it; no reading where the worker does not see it."""
+
+    code: str
+    reports: list[bytes]  # in batches, packed
+    reading: Reading | None
+
+
+def read_there(task: Task) -> Part:
+    """Read one log, on a worker. Raises `InputError` where it has no key for seals, and there is one here."""
+    if sight(task.source) != task.sight:
+        return Part(code(), [], None)
+    key = key_of(os.environ)
+    if (key is not None) != task.keyed:
+        where = "here and not on the workers" if task.keyed else "on the workers and not here"
+        raise InputError(f"{KEY} is set {where}: seals are verified with the same key everywhere")
+    packed: list[bytes] = []
+
+    def keep(batch: Batch) -> None:
+        packed.append(zlib.compress(pickle.dumps(batch), 1))
+
+    reading = read_apart(task.source, _book(task.own), keep, key, task.hash_logs)
+    return Part(code(), packed, reading)
+
+
+@lru_cache(maxsize=1)
+def _book(own: tuple[Rule | Marker, ...]) -> Book:
+    return Book(READERS, own)
+
+
+@cache
+def code() -> str:
+    """A hash of this package's own code: two installations of one version may differ."""
+    home = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(home.rglob("*.py")):
+        digest.update(file.relative_to(home).as_posix().encode() + b"\0")
+        digest.update(file.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
+
+
+def sight(source: Source) -> str | None:
+    """What a process sees of a log: equal in two that see the same; None where nobody else can read it."""
+    if source.once or source.problem or source.file is None:
+        return None
+    if isinstance(source.file, Remote):
+        return sight_of(source.file.url)
+    try:
+        status = source.file.stat()
+    except OSError:
+        return None
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+class Cluster:
+    """A cluster that takes part."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def read_all(
+        self,
+        sources: Sequence[Source],
+        run: Run,
+        book: Book,
+        *,
+        hash_logs: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Read logs into the run, in their order. Raises `InputError` where the cluster is lost."""
+        tasks = {
+            source.key: Task(source, seen, book.own, run.key is not None, hash_logs)
+            for source in sources
+            if (seen := sight(source)) is not None
+        }
+        futures = {key: self._client.submit(read_there, task, pure=False) for key, task in tasks.items()}
+        self._watch({future.key: tasks[key].source for key, future in futures.items()}, futures, progress)
+        for source in sources:
+            future = futures.pop(source.key, None)
+            part = self._part(future, tasks[source.key]) if future is not None else None
+            if part is None or part.reading is None:
+                here = read(source, book, run.fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
+                run.take(source, here)
+                continue
+            for packed in part.reports:
+                for report, process, times in pickle.loads(zlib.decompress(packed)):
+                    run.fold.add(report, process, times)
+            run.take(source, part.reading)
+
+    def _watch(self, names: dict[str, Source], futures: dict[Any, Future], progress: Progress | None) -> None:
+        """Wait until all logs are read, and tell of each."""
+        ended: SimpleQueue[Future] = SimpleQueue()
+        for future in futures.values():
+            if progress:
+                progress(names[future.key], 0)
+            future.add_done_callback(ended.put)
+        left, idle = len(futures), 0
+        while left:
+            try:
+                future = ended.get(timeout=_POLL)
+            except Empty:
+                idle = 0 if self._client.scheduler_info()["workers"] else idle + _POLL
+                if idle >= LOST or self._client.status not in ("running", "connecting"):
+                    raise InputError("the Dask cluster was lost, or has no workers any more") from None
+                continue
+            left, idle = left - 1, 0
+            source = names[future.key]
+            if progress and source.size:
+                progress(source, source.size)
+
+    def _part(self, future: Future, task: Task) -> Part:
+        from concurrent.futures import CancelledError
+
+        from distributed.scheduler import KilledWorker
+
+        try:
+            try:
+                part: Part = future.result()
+            except KilledWorker:  # perhaps by a log that was read beside it: once more, alone
+                part = self._client.submit(read_there, task, pure=False).result()
+        except KilledWorker:
+            why = "reading it took several workers of the cluster down: too little memory for each?"
+            part = Part(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
+        except (CancelledError, OSError) as error:
+            raise InputError(f"the Dask cluster was lost: {error}") from None
+        if part.code != code():
+            raise InputError(f"a worker has other code of fallback-gate than this command: {_SAME}")
+        return part
+
+
+_SAME = "install the same version on all workers"
+
+
+@contextmanager
+def connected(address: str | None, jobs: int) -> Iterator[Cluster]:
+    """A cluster at this address of its scheduler, or one of `jobs` local processes that ends with the block.
+
+    Raises `InputError` where it can't be reached, has no worker, or has other versions; `MissingExtra`.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingExtra(
+            "--engine dask needs packages that are not installed: pip install 'fallback-gate[dask]'"
+        ) from None
+    with ExitStack() as stack:
+        try:
+            if address is None:
+                workers = LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.ERROR,
+                )
+                address = stack.enter_context(workers).scheduler_address
+            client = stack.enter_context(Client(address, timeout=WAIT, set_as_default=False))
+            client.wait_for_workers(1, timeout=WAIT)
+            others = differences(client)
+        except TimeoutError:
+            raise InputError(f"no scheduler of Dask with a worker answers at {address}") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"the Dask cluster at {address} can't be reached: {error}") from None
+        if others:
+            raise InputError("\n".join((*others, f"the Dask cluster has other versions: {_SAME}")))
+        yield Cluster(client)
+
+
+def differences(client: Client) -> list[str]:
+    """In which versions each worker differs from here, a sentence each."""
+
+    def versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str | None]:
+        from importlib import metadata
+        from sys import version_info
+
+        found: dict[str, str | None] = {"Python": f"{version_info[0]}.{version_info[1]}"}
+        for package in packages:
+            try:
+                found[package] = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                found[package] = None
+        return found
+
+    here = versions()
+    return [
+        f"worker {worker}: {name} {there[name] or 'is missing'}, and {version} here"
+        for worker, there in client.run(versions).items()
+        for name, version in here.items()
+        if there[name] != version
+    ]
