@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from fallback_gate import policy as policies
@@ -25,9 +26,10 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
+from fallback_gate.jobs import read_all
 from fallback_gate.judging import Terms, judge
 from fallback_gate.model import Verdict
-from fallback_gate.run import Run, read, traces
+from fallback_gate.run import Run, traces
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
@@ -93,11 +95,9 @@ def check(
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
     sources, errors = expand(arguments, cwd)
     run = Run(key=key_of(environ), closings=_closings or {})
-    for source in sources:
-        if not is_trace(source):
-            read(source, by.book, run, hash_logs, progress)
-    for source in traces(run, sources):
-        read(source, by.book, run, hash_logs, progress)
+    how = partial(read_all, run=run, book=by.book, hash_logs=hash_logs, progress=progress)
+    how([source for source in sources if not is_trace(source)])
+    how(traces(run, sources))
     return judge(run, by, errors)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from fallback_gate.inputs import RulesFile
 from fallback_gate.model import (
     EXIT_CODES,
     Decision,
+    Event,
     Finding,
     LogReport,
     Outcome,
@@ -58,11 +59,8 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     """The verdict of a run that was read; `errors` are inputs that could not be."""
     rule, book, today = terms.policy, terms.book, terms.today
     found = find_processes(run.logs, book.readers)
-    events = run.fold.events(run.lines, found.alias)
-    findings = tuple(policies.judge(event, rule, today) for event in events)
-    ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
-    findings = ruling.findings if ruling else findings
-    processes = _judged(run, found, book, rule, findings)
+    findings, ruling = judged(run.fold.events(run.lines, found.alias), terms)
+    processes = _process_verdicts(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
@@ -114,7 +112,14 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     )
 
 
-def _judged(
+def judged(events: Iterable[Event], terms: Terms) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
+    """The events under policy and baseline, and what the baseline says."""
+    findings = tuple(policies.judge(event, terms.policy, terms.today) for event in events)
+    ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
+    return (ruling.findings if ruling else findings), ruling
+
+
+def _process_verdicts(
     run: Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
 ) -> tuple[ProcessVerdict, ...]:
     """The verdict of each process, in the order of logs and ranks."""

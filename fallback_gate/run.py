@@ -12,6 +12,7 @@ from functools import partial
 from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.errors import Unreadable
 from fallback_gate.events.fold import Fold
+from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source
 from fallback_gate.sources.reader import Told
@@ -38,6 +39,27 @@ class Run:
     key: bytes | None = None  # of the seals
     closings: Mapping[str, int] = field(default_factory=dict)  # by log: records that are known to be genuine
 
+    def take(self, source: Source, reading: Reading) -> None:
+        """Keep what a log says, by its seal."""
+        log, said, seal = source.path, reading.said, reading.seal
+        written = seal.closings if seal else self.closings.get(log)
+        if written is not None:
+            said.attest(written)
+        self.sources[log] = source
+        self.logs[log] = said
+        self.counted[log] = reading.counted
+        self.as_stored[log] = reading.as_stored
+        if seal:
+            self.seals[log] = seal
+            if said.extent.problem is None:
+                for evidence in said.all():
+                    evidence.settings = seal.settings
+        elif said.inner:
+            said.distrust(_INNER)
+        if reading.sha256:
+            self.hashes[log] = reading.sha256
+            self.line_counts[log] = reading.lines
+
     def is_sealed(self, log: str) -> bool:
         """The log has a whole seal, or is a trace that a seal covers."""
         return log in self.seals or self.sources[log].trace is not None
@@ -57,42 +79,47 @@ class Run:
             return {}
 
 
+@dataclass(slots=True)
+class Reading:
+    """What one log says, its reports aside: those went to whoever folds them."""
+
+    said: LogEvidence
+    counted: bool
+    as_stored: bool
+    seal: Seal | None = None
+    sha256: str | None = None
+    lines: int | None = None
+
+
 def read(
-    source: Source, book: Book, run: Run, hash_logs: bool, progress: Callable[[Source, int], None] | None
-) -> None:
-    """Read one log into the run."""
+    source: Source,
+    book: Book,
+    tell: Callable[[Report, ProcessKey], None],
+    *,
+    key: bytes | None = None,
+    hash_logs: bool = False,
+    progress: Callable[[Source, int], None] | None = None,
+) -> Reading:
+    """Read one log: `tell` gets each report and who printed it."""
     count_lines = not source.rereadable
-    with source.open(key=run.key, looks=True) as stream:
+    with source.open(key=key, looks=True) as stream:
         scan = Scan(
             book.anchors,
             Told(stream, partial(progress, source)) if progress else stream,
             count_lines=count_lines,
             look=stream.look,
         )
-        said = read_log(source.path, scan, book, run.fold.add)
-    written = stream.seal.closings if stream.seal else run.closings.get(source.path)
-    if written is not None:
-        said.attest(written)
-    run.sources[source.path] = source
-    run.logs[source.path] = said
-    run.counted[source.path] = count_lines
-    run.as_stored[source.path] = stream.as_stored
-    if stream.seal:
-        run.seals[source.path] = stream.seal
-        if said.extent.problem is None:
-            for evidence in said.all():
-                evidence.settings = stream.seal.settings
-    elif said.inner:
-        said.distrust(_INNER)
+        said = read_log(source.path, scan, book, tell)
+    reading = Reading(said, count_lines, stream.as_stored, stream.seal)
     if hash_logs:
         try:
-            digest = source.sha256()
+            reading.sha256 = source.sha256()
         except Unreadable as problem:
             said.extent.problem = said.extent.problem or str(problem)
         else:
-            if digest:
-                run.hashes[source.path] = digest
-                run.line_counts[source.path] = source.count_lines()
+            if reading.sha256:
+                reading.lines = source.count_lines()
+    return reading
 
 
 def traces(run: Run, sources: Sequence[Source]) -> list[Source]:

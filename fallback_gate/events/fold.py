@@ -13,7 +13,7 @@ beyond a bound is marked, and no cold entry can allow it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from fallback_gate.events.fingerprint import fingerprint
@@ -211,6 +211,18 @@ class Gathered:
             self.facts = {fact: None for fact in self.facts if fact[0] != "ops"}
             self.facts["ops", (self.op,)] = None
 
+    def copy(self, room: Room) -> Gathered:
+        """The same, to be folded on its own."""
+        return replace(
+            self,
+            room=room,
+            positions=[*self.positions],
+            sites=set(self.sites) if self.sites is not None else None,
+            processes=dict(self.processes),
+            facts=dict(self.facts) if self.facts is not None else None,
+            counts=dict(self.counts) if self.counts is not None else None,
+        )
+
     def names(self) -> Iterator[str]:
         """All further names, in the order in which they were said."""
         if self.facts is None:
@@ -266,6 +278,14 @@ class Fold:
                 return
             gathered = table[key] = Gathered(report, process.log, self._room, report)
         gathered.add(report, process)
+
+    def so_far(self) -> Fold:
+        """A copy of what was gathered. Hints are left out: what accounts for them may be yet to come."""
+        copy = Fold()
+        copy._room = room = Room(self._room.left)
+        copy._gathered = {key: gathered.copy(room) for key, gathered in self._gathered.items()}
+        copy._beyond = {key: gathered.copy(room) for key, gathered in self._beyond.items()}
+        return copy
 
     def _add_beyond(self, report: Report, process: ProcessKey) -> None:
         key = (report.compiler, report.kind)

@@ -28,13 +28,15 @@ class View:
     """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`.
 
     `allowance`: lines around hits that may still be read. It grows with the log, so that a log of nothing
-    but openings of long records can't cost the square of its size.
+    but openings of long records can't cost the square of its size. `ran_out`: a record's reader asked for
+    lines beyond the end.
     """
 
     buffer: bytearray
     end: int
     branches: tuple[str, ...] = ()
     allowance: int = FIRST_ALLOWANCE
+    ran_out: bool = False
 
     def spend(self) -> None:
         """One line more was read. Raises `Exhausted`."""
@@ -117,6 +119,7 @@ class Record:
             else:
                 skipped += end - start + 1
             at = end + 1
+        self.view.ran_out |= at >= self.view.end and given < limit
 
     def preceding(self, limit: int) -> Iterator[Line]:
         """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
@@ -154,6 +157,7 @@ class Record:
             if not buffer.startswith(literal, at, stop):
                 hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
+                    self.view.ran_out |= stop < mine + WIDEST_GAP
                     return
                 start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE)
                 before = bytes(buffer[start:hit])
