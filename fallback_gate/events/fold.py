@@ -294,7 +294,7 @@ class Fold:
             first = report._replace(op="*", scope=Scope.UNKNOWN, names=(), stack=(), files=())
             first = first._replace(reason=_BEYOND, location=None, layer=None)
             gathered = self._beyond[key] = Gathered(first, process.log, self._room, first)
-        gathered.add_beyond(report._replace(site=None), process)
+        gathered.add_beyond(report if report.site is None else report._replace(site=None), process)
 
     def events(
         self,
