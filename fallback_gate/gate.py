@@ -52,6 +52,7 @@ def check(
     expect_ranks: int | None = None,
     sealed: bool = False,
     progress: Callable[[Source, int], None] | None = None,
+    jobs: int = 1,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
     _closings: Mapping[str, int] | None = None,
@@ -65,9 +66,10 @@ def check(
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
     verdict unproven. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what
     has expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that
-    reports show. `progress` is called with each source and the bytes read of it so far. An input that can't
-    be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself:
-    how many closing records stand in it.
+    reports show. `progress` is called with each source and the bytes read of it so far. `jobs`: how many logs
+    are read at a time, each in a process of its own, where that is faster; the verdict is the same. An input
+    that can't be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its
+    log itself: how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -95,7 +97,7 @@ def check(
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
     sources, errors = expand(arguments, cwd)
     run = Run(key=key_of(environ), closings=_closings or {})
-    how = partial(read_all, run=run, book=by.book, hash_logs=hash_logs, progress=progress)
+    how = partial(read_all, run=run, book=by.book, jobs=jobs, hash_logs=hash_logs, progress=progress)
     how([source for source in sources if not is_trace(source)])
     how(traces(run, sources))
     return judge(run, by, errors)

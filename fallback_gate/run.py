@@ -6,8 +6,10 @@ A sealed log brings its structured traces along; they are read after it, by the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.errors import Unreadable
@@ -33,6 +35,7 @@ class Run:
     logs: dict[str, LogEvidence] = field(default_factory=dict)
     counted: dict[str, bool] = field(default_factory=dict)  # positions are line numbers already
     as_stored: dict[str, bool] = field(default_factory=dict)
+    numbers: dict[str, Mapping[int, int]] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     line_counts: dict[str, int | None] = field(default_factory=dict)
     seals: dict[str, Seal] = field(default_factory=dict)
@@ -49,6 +52,7 @@ class Run:
         self.logs[log] = said
         self.counted[log] = reading.counted
         self.as_stored[log] = reading.as_stored
+        self.numbers[log] = reading.numbers
         if seal:
             self.seals[log] = seal
             if said.extent.problem is None:
@@ -72,8 +76,11 @@ class Run:
         """Line numbers of positions in a log."""
         if self.counted[log]:
             return {position: position for position in positions}
+        wanted, known = set(positions), self.numbers.get(log, {})
+        if wanted <= known.keys():
+            return {position: known[position] for position in wanted}
         try:
-            return self.sources[log].lines_at(positions, as_stored=self.as_stored[log])
+            return self.sources[log].lines_at(wanted, as_stored=self.as_stored[log])
         except Unreadable as problem:
             self.logs[log].extent.problem = str(problem)
             return {}
@@ -81,7 +88,10 @@ class Run:
 
 @dataclass(slots=True)
 class Reading:
-    """What one log says, its reports aside: those went to whoever folds them."""
+    """What one log says, its reports aside: those went to whoever folds them.
+
+    `numbers` are line numbers that are known already, by position.
+    """
 
     said: LogEvidence
     counted: bool
@@ -89,6 +99,14 @@ class Reading:
     seal: Seal | None = None
     sha256: str | None = None
     lines: int | None = None
+    numbers: Mapping[int, int] = field(default_factory=dict)
+
+    def number(self, source: Source, positions: Iterable[int]) -> None:
+        """Find the line numbers of these positions, and of those that a proof or a note is likely to name."""
+        first = (min(facts.values()) for seen in self.said.all() for facts in seen.facts.values() if facts)
+        wanted = chain(positions, (near.position for near in self.said.near.values()), first)
+        with suppress(Unreadable):  # whoever needs a number tries again, and says why there is none
+            self.numbers = source.lines_at(wanted, as_stored=self.as_stored)
 
 
 def read(

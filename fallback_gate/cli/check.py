@@ -64,6 +64,8 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
 )
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N",
+              help="Logs to read at a time [default: as many as there are cores].")  # fmt: skip
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("--sarif-suppressed", is_flag=True,
@@ -85,6 +87,7 @@ def check_command(
     sealed: bool,
     rules: tuple[str, ...],
     hash: bool,
+    jobs: int | None,
     color: str,
     sarif_suppressed: bool,
     quiet: bool,
@@ -102,6 +105,7 @@ def check_command(
       fallback-gate check logs/ -p policies/decode.yaml -o junit=report.xml -o json=report.json
     """
     from fallback_gate.gate import check
+    from fallback_gate.jobs import cores
 
     formats = {format, *(name for name, _ in output)}
     with progress() as moved:
@@ -121,6 +125,7 @@ def check_command(
             sealed=sealed,
             exit_zero=exit_zero,
             progress=moved,
+            jobs=jobs or cores(),
         )
     reports = dressed(
         verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed

@@ -26,18 +26,19 @@ class Book:
 
     `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback, and a seal.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
-    takes its proof from the user's markers.
+    takes its proof from the user's markers. `own` are the user's rules.
     """
 
     def __init__(self, readers: Mapping[str, Reader], own: Iterable[Rule | Marker] = ()) -> None:
         self.readers = dict(readers)
+        self.own = tuple(own)
         self.own_markers: dict[str, dict[str, Marker]] = {}
         self._by_anchor: dict[str, list[Rule | Marker]] = {}
         for reader in readers.values():
             for entry in reader.entries:
                 self._enter(entry)
         kinds: dict[str, set[Kind]] = {}
-        for mine in own:
+        for mine in self.own:
             self._enter(mine)
             known = kinds.setdefault(mine.compiler, set())
             if isinstance(mine, Marker):

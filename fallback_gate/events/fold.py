@@ -119,10 +119,10 @@ class Gathered:
     scope: Scope = Scope.UNKNOWN
     op: str = "*"
 
-    def add(self, report: Report, process: ProcessKey) -> None:
-        """Take one more report of this event."""
-        self._count(report, process)
-        if self.count == 1:
+    def add(self, report: Report, process: ProcessKey, times: int = 1) -> None:
+        """Take one more report of this event, which was said so many times."""
+        self._count(report, process, times)
+        if self.count == times:
             self._describe(report)
         elif not _same(report, self.last):
             self.last = report
@@ -132,15 +132,15 @@ class Gathered:
                 if fact not in known:
                     self._keep(fact)
 
-    def add_beyond(self, report: Report, process: ProcessKey) -> None:
+    def add_beyond(self, report: Report, process: ProcessKey, times: int) -> None:
         """Take one more report of those that are not kept apart."""
-        self._count(report, process)
+        self._count(report, process, times)
         self.at_least = True
         self.overflowed = frozenset({"all", "ops", "names", "layers", "places"})
         self.reason = _BEYOND
 
-    def _count(self, report: Report, process: ProcessKey) -> None:
-        self.count += 1
+    def _count(self, report: Report, process: ProcessKey, times: int) -> None:
+        self.count += times
         if (
             process.log == self.log
             and len(self.positions) < MOST_LINES
@@ -267,17 +267,17 @@ class Fold:
         self._beyond: dict[tuple[str, Kind], Gathered] = {}
         self._room = Room()
 
-    def add(self, report: Report, process: ProcessKey) -> None:
-        """Take one report, printed by this process."""
+    def add(self, report: Report, process: ProcessKey, times: int = 1) -> None:
+        """Take one report, printed by this process so many times."""
         table = self._hints if report.hint else self._gathered
         key = key_of(report)
         gathered = table.get(key)
         if gathered is None:
             if len(self._gathered) + len(self._hints) >= MOST_EVENTS or not self._room.take(*report):
-                self._add_beyond(report, process)
+                self._add_beyond(report, process, times)
                 return
             gathered = table[key] = Gathered(report, process.log, self._room, report)
-        gathered.add(report, process)
+        gathered.add(report, process, times)
 
     def so_far(self) -> Fold:
         """A copy of what was gathered. Hints are left out: what accounts for them may be yet to come."""
@@ -287,14 +287,15 @@ class Fold:
         copy._beyond = {key: gathered.copy(room) for key, gathered in self._beyond.items()}
         return copy
 
-    def _add_beyond(self, report: Report, process: ProcessKey) -> None:
+    def _add_beyond(self, report: Report, process: ProcessKey, times: int) -> None:
         key = (report.compiler, report.kind)
         gathered = self._beyond.get(key)
         if gathered is None:
             first = report._replace(op="*", scope=Scope.UNKNOWN, names=(), stack=(), files=())
             first = first._replace(reason=_BEYOND, location=None, layer=None)
             gathered = self._beyond[key] = Gathered(first, process.log, self._room, first)
-        gathered.add_beyond(report if report.site is None else report._replace(site=None), process)
+        unplaced = report if report.site is None else report._replace(site=None)
+        gathered.add_beyond(unplaced, process, times)
 
     def events(
         self,

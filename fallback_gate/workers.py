@@ -1,0 +1,169 @@
+"""The reading of several logs at a time: the processes, and what they send.
+
+A worker sends what its log reports as it reads, and a mere repetition as a count; what comes of a later log
+waits until all of those before it are folded. If too much waits, its workers do too, so memory stays
+bounded.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any
+
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.errors import InputError
+from fallback_gate.events.tally import Batch, Tally
+from fallback_gate.run import Reading, read
+from fallback_gate.sources import Source
+
+MOST_HELD = 100_000  # reports of later logs that wait
+
+
+@dataclass(slots=True)
+class _Result:
+    """What came of one log so far."""
+
+    batches: list[Batch] = field(default_factory=list)
+    outcome: Reading | BaseException | None = None
+
+
+class Workers:
+    """Processes that read logs, each one at a time. `forks`: they are forked, and start with all that is
+    here; else each starts from nothing."""
+
+    def __init__(
+        self,
+        count: int,
+        sources: Sequence[Source],
+        book: Book,
+        *,
+        key: bytes | None,
+        hash_logs: bool,
+        forks: bool,
+    ) -> None:
+        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        make = (lambda: book) if forks else partial(_book, book.own)
+        self._left: Iterator[Source] = iter(sources)
+        self._results = {source.path: _Result() for source in sources}
+        self._at: dict[Connection, str] = {}  # which log each worker reads
+        self._held = 0
+        self._processes = []
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            inherited = [*self._at, ours] if forks else []
+            process = context.Process(
+                target=_work, args=(theirs, inherited, make, key, hash_logs), daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._processes.append(process)
+            self._at[ours] = ""
+            self._next(ours)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for connection in self._at:
+            connection.close()
+        for process in self._processes:
+            if kind is not None:
+                process.terminate()
+            process.join()
+
+    def batches_of(self, source: Source) -> Iterator[Batch]:
+        """What a log reports, as it comes; until all is there."""
+        result = self._results[source.path]
+        while True:
+            while result.batches:
+                batch = result.batches.pop(0)
+                self._held -= len(batch)
+                yield batch
+            if result.outcome is not None:
+                return
+            self._receive(source.path)
+
+    def reading_of(self, source: Source) -> Reading:
+        """What else came of a log. Raises what its worker raised."""
+        outcome = self._results.pop(source.path).outcome
+        if not isinstance(outcome, Reading):
+            raise outcome or RuntimeError("a worker sent nothing")
+        return outcome
+
+    def _receive(self, first: str) -> None:
+        """Wait for what workers send; where too much waits already, only for that of the first log."""
+        busy = [at for at, log in self._at.items() if log and (self._held < MOST_HELD or log == first)]
+        for ready in wait(busy):
+            assert isinstance(ready, Connection)
+            log = self._at[ready]
+            try:
+                came = ready.recv()
+            except (EOFError, OSError):
+                raise InputError(
+                    f"{log}: the process that read it was ended (out of memory?); try again with --jobs 1"
+                ) from None
+            result = self._results[log]
+            if isinstance(came, list):
+                result.batches.append(came)
+                self._held += len(came)
+            else:
+                result.outcome = came
+                self._next(ready)
+
+    def _next(self, worker: Connection) -> None:
+        """Give a worker its next log."""
+        source = next(self._left, None)
+        self._at[worker] = source.path if source else ""
+        if source:
+            worker.send(source)
+
+
+def _book(own: tuple[Rule | Marker, ...]) -> Book:
+    return Book(READERS, own)
+
+
+def _work(
+    parent: Connection,
+    inherited: Sequence[Connection],
+    make: Callable[[], Book],
+    key: bytes | None,
+    hash_logs: bool,
+) -> None:
+    """The life of a worker: read what it is given, until its parent has gone or needs it no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers
+    for connection in inherited:
+        connection.close()
+    book = make()
+    try:
+        while True:
+            source = parent.recv()
+            try:
+                outcome: Reading | Exception = _read(source, book, parent.send, key, hash_logs)
+            except (EOFError, OSError):
+                raise
+            except Exception as failure:
+                outcome = failure
+            parent.send(outcome)
+    except (EOFError, OSError):
+        return
+
+
+def _read(
+    source: Source, book: Book, send: Callable[[Batch], None], key: bytes | None, hash_logs: bool
+) -> Reading:
+    tally = Tally(send)
+    reading = read(source, book, tally.add, key=key, hash_logs=hash_logs)
+    tally.end()
+    if not reading.counted:
+        reading.number(source, tally.positions)
+    return reading
