@@ -23,6 +23,7 @@ _FULL: Final = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EIO)
 
 _COMMANDS: Final = {
     "check": "fallback_gate.cli.check:check_command",
+    "watch": "fallback_gate.cli.watch:watch_command",
     "record": "fallback_gate.cli.record:record_command",
     "explain": "fallback_gate.cli.rules:explain_command",
     "rules": "fallback_gate.cli.rules:rules_command",

@@ -186,6 +186,29 @@ def read_log(
     return said
 
 
+def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tuple[Report, ProcessKey]]:
+    """What the hits that still wait in a scan report by now. Nothing of it is kept: they come again.
+
+    `settled`: nothing more is likely to come soon; else a record that may go on is left out.
+    """
+    told: list[tuple[Report, ProcessKey]] = []
+    budget = Budget()
+    try:
+        for hit in scan.waiting():
+            hit.record.view.ran_out = False
+            here = [
+                (report, _who(name, hit.record, report))
+                for rule in book.of(hit)
+                if isinstance(rule, Rule)
+                for report in read_rule(rule, hit.record, budget)
+            ]
+            if settled or not hit.record.view.ran_out:
+                told += here
+    except (OutOfTime, Exhausted):
+        pass  # told by the reading itself
+    return told
+
+
 def _who(log: str, record: Record, told: Report | Sighting) -> ProcessKey:
     """Whose record it is: by what it tells itself, then by its envelope."""
     rank = told.rank if told.rank is not None else record.rank

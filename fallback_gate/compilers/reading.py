@@ -21,7 +21,7 @@ from fallback_gate.model import Location, Report
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
-_MARKS = ("# ", "+ ", "> ", "$ ")
+_MARK = re.compile(r"[#+>$] ")
 _ASIDE = re.compile(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
@@ -73,9 +73,9 @@ def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Ma
 
 def _is_said(text: str, match: Match[str]) -> bool:
     """Whether the line says it itself, rather than quoting it."""
-    return text.count('"', 0, match.start()) % 2 == 0 and not (
-        any(mark in text for mark in _MARKS) and _ASIDE.match(text)
-    )
+    if text.count('"', 0, match.start()) % 2:
+        return False
+    return not (_MARK.search(text) and _ASIDE.match(text))
 
 
 def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Match[str]]:

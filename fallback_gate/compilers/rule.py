@@ -131,12 +131,13 @@ class Evidence:
         self._saw(report.when)
 
     def _saw(self, when: float | None) -> None:
-        if when is not None:
-            first, last = self.span or (when, when)
-            self.span = (min(first, when), max(last, when))
-            if self.now is not None:
-                self.back = max(self.back, self.now - when)
-            self.now = when
+        if when is None or when == self.now:
+            return
+        first, last = self.span or (when, when)
+        self.span = (min(first, when), max(last, when))
+        if self.now is not None:
+            self.back = max(self.back, self.now - when)
+        self.now = when
 
     def merge(self, other: Evidence) -> None:
         """Pool what lines of the same process in the same log say."""

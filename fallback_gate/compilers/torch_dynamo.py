@@ -39,20 +39,21 @@ def base(
     rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scope | None = None, **facts: Any
 ) -> Report:
     """A report with what every rule fills the same way, and the facts of this record."""
-    report = Report(
-        id=rule.id,
-        compiler=rule.compiler,
-        kind=rule.kind,
-        scope=scope or rule.scope,
-        op=op,
-        position=record.position,
-        text=record.text,
-        pid=log.pid if log else None,
-        when=log.when if log else None,
-        at_least=rule.at_least,
-        help=rule.help,
-    )
-    return report._replace(**facts) if facts else report
+    told = {
+        "id": rule.id,
+        "compiler": rule.compiler,
+        "kind": rule.kind,
+        "scope": scope or rule.scope,
+        "op": op,
+        "position": record.position,
+        "text": record.text,
+        "pid": log.pid if log else None,
+        "when": log.when if log else None,
+        "at_least": rule.at_least,
+        "help": rule.help,
+        **facts,
+    }
+    return Report(**told)
 
 
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:

@@ -246,8 +246,9 @@ _GETITEM = Pattern(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,"
 def _nodes(record: Record, log: LogRecord) -> Iterator[_Node]:
     """The nodes listed under a partition. Each is a log record of its own, with its own prefix."""
     node: _Node | None = None
+    own = f" {log.pid} "  # the lines of other processes stand between, and need no closer look
     for text, _ in record.following(4000):
-        other = parse(text)
+        other = parse(text) if log.pid is None or own in text else None
         if not other or other.pid != log.pid:
             continue
         if other.artifact != log.artifact or other.message.lstrip().startswith(("Partition ", "Created ")):

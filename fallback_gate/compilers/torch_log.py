@@ -81,16 +81,18 @@ def _seconds(time: str) -> float:
 @lru_cache(maxsize=8)
 def parse(text: str) -> LogRecord | None:
     """Find PyTorch's prefix on the line; a progress bar may be glued in front. None without prefix."""
-    match = _PREFIX.search(text)
+    match = _PREFIX.match(text) or _PREFIX.search(text)
     if match:
+        level, time, pid, compile_id, artifact, run_id = match.groups()
+        start, end = match.span()
         return LogRecord(
-            prefix=text[match.start() : match.end("run_id") if match["run_id"] else match.end()].rstrip(),
-            message=text[match.end() :],
-            level="V" if match["level"] == "D" else match["level"],
-            pid=int(match["pid"]),
-            compile_id=match["compile_id"] or match["run_id"] or "",
-            artifact=match["artifact"],
-            time=match["time"],
+            text[start : match.end("run_id") if run_id else end].rstrip(),
+            text[end:],
+            "V" if level == "D" else level,
+            int(pid),
+            compile_id or run_id or "",
+            artifact,
+            time,
         )
     match = _OLD_PREFIX.search(text) if "] torch." in text else None
     if not match:

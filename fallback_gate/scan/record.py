@@ -29,13 +29,15 @@ class View:
     """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`.
 
     `allowance`: lines around hits that may still be read. It grows with the log, so that a log of nothing
-    but openings of long records can't cost the square of its size.
+    but openings of long records can't cost the square of its size. `ran_out`: a record's reader asked for
+    lines beyond the end.
     """
 
     buffer: bytearray
     end: int
     branches: tuple[str, ...] = ()
     allowance: int = FIRST_ALLOWANCE
+    ran_out: bool = False
 
     def spend(self) -> None:
         """One line more was read. Raises `Exhausted`."""
@@ -106,18 +108,20 @@ class Record:
 
     def following(self, limit: int) -> Iterator[Line]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
+        view, buffer, stop, mine = self.view, self.view.buffer, self.view.end, self.envelope.stream
         at, skipped, given = self.end + 1, 0, 0
-        while at < self.view.end and given < limit and skipped < WIDEST_GAP:
-            self.view.spend()
-            start, end = at, self.view.buffer.find(b"\n", at, self.view.end)
-            end = self.view.end if end < 0 else end
-            text, envelope = self._unwrap(self.view.text(start, end, start))
-            if envelope.stream == self.envelope.stream and text != _FILLER:
+        while at < stop and given < limit and skipped < WIDEST_GAP:
+            view.spend()
+            start, end = at, buffer.find(b"\n", at, stop)
+            end = stop if end < 0 else end
+            text, envelope = self._unwrap(view.text(start, end, start))
+            if envelope.stream == mine and text != _FILLER:
                 given, skipped = given + 1, 0
                 yield Line(text, start)
             else:
                 skipped += end - start + 1
             at = end + 1
+        view.ran_out |= at >= stop and given < limit
 
     def preceding(self, limit: int) -> Iterator[Line]:
         """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
@@ -148,28 +152,29 @@ class Record:
         with `until` opens the next record, and so does one that `opens` matches and that has another prefix:
         a writer ends a record before it begins the next one.
         """
-        buffer, stop, literal = self.view.buffer, self.view.end, prefix.encode()
+        view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
         own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])
         at = mine = self.end + 1
         given = 0
         while given < limit:
-            self.view.spend()
+            view.spend()
             hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
                 if opens and opens.match(buffer, at, stop):
                     return
                 hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
+                    view.ran_out |= stop < mine + WIDEST_GAP
                     return
                 start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE)
                 before = bytes(buffer[start:hit])
             at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
-            quoted = b'{"' in before
+            quoted = before != b"" and b'{"' in before
             if before != own and not self._is_mine(before + literal + (b'"}' if quoted else b"")):
                 continue
             raw = buffer[hit + len(literal) : min(at - 1, hit + LONGEST_LINE)]
             if quoted or b"\x1b" in raw:
-                text = self._unwrap(self.view.text(*self.view.line(hit), hit))[0].partition(prefix)[2]
+                text = self._unwrap(view.text(*view.line(hit), hit))[0].partition(prefix)[2]
             else:
                 text = raw.decode("utf-8", "replace")
                 if "\r" in text:

@@ -187,10 +187,23 @@ class Scan:
         else:
             self.extent.local_ranks.add(rank - anchors.MOST_RANKS)
 
+    def waiting(self) -> Iterator[Hit]:
+        """The hits that wait for what stands behind them, as of what the window holds. They come again."""
+        view = self._view
+        was = self._counted, self._feeds, view.allowance
+        try:
+            yield from self._cut_out(self._pending.copy(), view.end)
+        finally:
+            self._counted, self._feeds, view.allowance = was
+
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
-        """Hand out the hits whose records are in the window, the anchors of one part of a line together."""
-        view, pending = self._view, self._pending
-        ready = view.end if last else view.end - BEHIND
+        """Hand out the hits whose records are in the window."""
+        end = self._view.end
+        return self._cut_out(self._pending, end if last else end - BEHIND)
+
+    def _cut_out(self, pending: deque[tuple[int, int]], ready: int) -> Iterator[Hit]:
+        """Take hits from the left, the anchors of one part of a line together."""
+        view = self._view
         line_end = -1  # of the last hit's line: a long one is not measured again
         while pending:
             offset, anchor = pending[0]

@@ -117,6 +117,8 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
     line = line.removesuffix("\r").removeprefix("\ufeff")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
+    if line[1:5].isdigit() and line[0] in "VDIWEC":
+        return line, BARE  # a torch record: most lines of most logs
     taken = _take(line, branches)
     if taken is None and not line.startswith('{"'):
         return line, BARE

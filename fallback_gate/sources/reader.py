@@ -74,13 +74,19 @@ class Chunks:
 
 
 class Ahead:
-    """A reader whose first bytes can be looked at before they are read. `taken` counts what it took."""
+    """A reader whose first bytes can be looked at before they are read. `taken` counts what it took.
 
-    def __init__(self, reader: Reader) -> None:
+    `enough`: asked before more is awaited, whether what is there must do for a look; `short` says that it
+    did.
+    """
+
+    def __init__(self, reader: Reader, enough: Callable[[], bool] = lambda: False) -> None:
         self._reader = reader
+        self._enough = enough
         self._head = b""
         self._failure: Unreadable | None = None
         self._ended = False
+        self.short = False
         self.taken = 0
 
     def peek(self, size: int) -> bytes:
@@ -91,6 +97,9 @@ class Ahead:
         head = bytearray(self._head)
         room = bytearray(size)
         while len(head) < size and self._failure is None and not self._ended:
+            if head and self._enough():
+                self.short = True
+                break
             try:
                 count = self._reader.readinto(memoryview(room)[: size - len(head)])
             except Unreadable as failure:

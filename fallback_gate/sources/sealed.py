@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import seal
-from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
+from fallback_gate.sources.reader import Buffer, Chunks, Reader
 from fallback_gate.sources.seal import Seal, Trace
 
 _READ = 256 << 10
@@ -164,7 +164,9 @@ class Expected:
         return count
 
 
-def watched(text: Ahead, head: bytes, key: bytes | None, trace: Trace | None) -> Sealed | Unsealed | Expected:
+def watched(
+    text: Reader, head: bytes, key: bytes | None, trace: Trace | None
+) -> Sealed | Unsealed | Expected:
     """The reader that checks a text which starts with these bytes."""
     if trace is not None:
         return Expected(text, trace)

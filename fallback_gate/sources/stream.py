@@ -12,6 +12,7 @@ from types import TracebackType
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, binary, compression, encoding, reassembly, seal, sealed
+from fallback_gate.sources.grown import Grown
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, Buffer, Chunks, Reader
 
@@ -20,7 +21,7 @@ class Stream:
     """The text of a source, read once from its start. Use it as a context manager, and from one thread.
 
     `looks`: the caller looks for `later.SIGNS` in what it gets, and calls `look`. `key` verifies a seal that
-    was made with one; `trace` is what a seal says of this text.
+    was made with one; `trace` is what a seal says of this text. `enough` as in `Ahead`: for a log that grows.
     """
 
     def __init__(
@@ -31,7 +32,9 @@ class Stream:
         trace: seal.Trace | None = None,
         *,
         looks: bool = False,
+        enough: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._enough = enough
         self._opener = opener
         self._limit = limit
         self._key = key
@@ -64,7 +67,7 @@ class Stream:
             raise self._failure
         try:
             if self._text is None:
-                self._stored = Ahead(self._stack.enter_context(self._opener()))
+                self._stored = Ahead(self._stack.enter_context(self._opener()), self._enough)
                 self._text = self._reader(self._stored)
             return self._text.readinto(buffer)
         except Unreadable as failure:
@@ -82,23 +85,35 @@ class Stream:
 
     def _reader(self, stored: Ahead) -> Reader:
         """The reader that turns the bytes of a source into text."""
-        text = _plain(stored, self._limit)
+        text = self._plain(stored)
         head = text.peek(binary.HEAD)
         if head.startswith(archive.MAGIC):
             raise Unreadable("zip archive that is itself packed, piped or not named .zip: unpack it first")
         written = encoding.detect(head)
         text.skip(written.mark)
         if written.codec:
-            text = Ahead(Chunks(encoding.transcode(text, written.codec)))
+            text = Ahead(Chunks(encoding.transcode(text, written.codec)), self._enough)
         head = text.peek(binary.HEAD)
         binary.refuse(head)
-        needed = reassembly.steps(head, console=written.codec is not None)
-        self._sealed = sealed.watched(text, head, self._key, self._trace)
+        console = written.codec is not None
+        needed = reassembly.steps(head, console=console)
+        whole = Grown(text, needed, console=console) if text.short else text
+        self._sealed = sealed.watched(whole, head, self._key, self._trace)
         if needed:
             watched = Later(self._sealed, codes=False, watch=True)
             return Chunks(reassembly.reassemble(watched, needed))
         self._later = Later(self._sealed, codes=True, watch=not self._looks)
         return self._later
+
+    def _plain(self, stored: Ahead) -> Ahead:
+        """What stands in packed bytes, or the bytes themselves."""
+        form = compression.detect(stored.peek(binary.HEAD))
+        if not form:
+            return stored
+        text = Ahead(Chunks(compression.unpack(stored, form, self._limit)), self._enough)
+        if compression.detect(text.peek(binary.HEAD)):
+            raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
+        return text
 
     def __enter__(self) -> Stream:
         return self
@@ -115,14 +130,3 @@ def is_plain(stored: Ahead) -> bool:
     if compression.detect(head) or encoding.detect(head) != encoding.Encoding():
         return False
     return not reassembly.steps(head, console=False)
-
-
-def _plain(stored: Ahead, limit: int) -> Ahead:
-    """What stands in packed bytes, or the bytes themselves."""
-    form = compression.detect(stored.peek(binary.HEAD))
-    if not form:
-        return stored
-    text = Ahead(Chunks(compression.unpack(stored, form, limit)))
-    if compression.detect(text.peek(binary.HEAD)):
-        raise Unreadable(f"compressed data inside {form.name} data: unpack it first")
-    return text
