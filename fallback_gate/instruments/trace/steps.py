@@ -1,0 +1,152 @@
+"""The annex, kernel traces: where one step ends and the next begins.
+
+In this order: steps that the profiler or the user named; launches of one CUDA graph; the kernel that comes
+back once in a period. A step is a window of time on the host, for kernels whose launch is known, or on the
+device.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from fallback_gate.instruments.trace.timeline import Span, Timeline
+
+PROFILER, ANNOTATION, GRAPH, PERIOD, NONE = (
+    "profiler steps",
+    "annotations",
+    "CUDA graph launches",
+    "periodicity",
+    "none",
+)
+_DIGITS = re.compile(r"[#\s_:.\[(-]*\d+[\])]?\s*$")
+_TOLERANCE = 0.05
+_COVERED = 0.3  # of the kernels, for annotations to be steps
+
+
+@dataclass(slots=True)
+class Step:
+    """One step: its window, the kernels in it (by index) and the graphs that were launched."""
+
+    start: float
+    end: float
+    kernels: list[int] = field(default_factory=list)
+    graphs: int = 0
+
+
+def find(timeline: Timeline) -> tuple[list[Step], str]:
+    """The whole steps of a trace, in order, and by what they were found."""
+    for found, spans, on_host in (
+        (PROFILER, [s for s in timeline.spans if s.name.startswith("ProfilerStep#")], True),
+        (
+            PROFILER,
+            [s for s in timeline.device_spans if s.name.startswith(("ProfilerStep#", "Steps#"))],
+            False,
+        ),
+        *((ANNOTATION, spans, True) for spans in _repeated(timeline.spans)),
+        *((ANNOTATION, spans, False) for spans in _repeated(timeline.device_spans)),
+    ):
+        steps = _filled(timeline, spans, on_host) if spans else []
+        held = sum(len(step.kernels) for step in steps)
+        if steps and held and (found == PROFILER or held >= _COVERED * len(timeline.kernel_names)):
+            return [step for step in steps if step.kernels], found
+    steps = _by_graph(timeline)
+    if steps:
+        return steps, GRAPH
+    steps = _by_period(timeline)
+    return (steps, PERIOD) if steps else ([], NONE)
+
+
+def _repeated(spans: Iterable[Span]) -> list[list[Span]]:
+    """Annotations that come back and do not overlap each other: those that cover most time first."""
+    groups: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        groups[_DIGITS.sub("", span.name)].append(span)
+    kept = []
+    for group in groups.values():
+        group.sort(key=lambda span: span.start)
+        if len(group) > 1 and all(one.end <= two.start for one, two in zip(group, group[1:], strict=False)):
+            kept.append(group)
+    return sorted(kept, key=lambda group: -sum(span.end - span.start for span in group))
+
+
+def _filled(timeline: Timeline, windows: Sequence[Span], on_host: bool) -> list[Step]:
+    """The windows with their kernels; on the host a kernel belongs where it was launched."""
+    windows = sorted(windows, key=lambda span: span.start)
+    steps = [Step(span.start, span.end) for span in windows]
+    starts = [step.start for step in steps]
+    times = timeline.kernel_starts
+
+    def at(when: float) -> Step | None:
+        index = bisect_right(starts, when) - 1
+        return steps[index] if index >= 0 and when <= steps[index].end else None
+
+    for kernel in range(len(times)):
+        launch = timeline.launch_of(kernel) if on_host else None
+        step = at(launch.start if launch is not None else times[kernel])
+        if step is not None:
+            step.kernels.append(kernel)
+    if on_host:
+        for launch in timeline.launches.values():
+            if launch.is_graph and (step := at(launch.start)) is not None:
+                step.graphs += 1
+    return steps
+
+
+def _by_graph(timeline: Timeline) -> list[Step]:
+    """Each launch of a graph begins a step, where all launches run the same number of kernels."""
+    launches = sorted(
+        (launch.start, correlation) for correlation, launch in timeline.launches.items() if launch.is_graph
+    )
+    if len(launches) < 2:
+        return []
+    sizes: dict[int, int] = defaultdict(int)
+    for correlation in timeline.correlations:
+        sizes[correlation] += 1
+    counts = {sizes[correlation] for _, correlation in launches}
+    if len(counts) != 1 or counts == {0} or counts == {1}:
+        return []
+    starts = [start for start, _ in launches]
+    spans = [Span("", start, end) for start, end in zip(starts, [*starts[1:], float("inf")], strict=True)]
+    steps = _filled(timeline, spans, True)
+    last = max((timeline.kernel_starts[kernel] for kernel in steps[-1].kernels), default=starts[-1])
+    steps[-1].end = last
+    typical = median(len(step.kernels) for step in steps[:-1])
+    return steps if len(steps[-1].kernels) <= typical * (1 + _TOLERANCE) else steps[:-1]
+
+
+def _by_period(timeline: Timeline) -> list[Step]:
+    """The windows between two calls of the kernel that comes back at the largest regular distance."""
+    times, names = timeline.kernel_starts, timeline.kernel_names
+    order = sorted(range(len(times)), key=times.__getitem__)
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, kernel in enumerate(order):
+        places[names[kernel]].append(place)
+    best: list[tuple[int, int]] = []
+    largest = 0.0
+    for found in places.values():
+        if len(found) < 3:
+            continue
+        gaps = [after - before for before, after in zip(found, found[1:], strict=False)]
+        usual = median(gaps)
+        regular = [
+            (before, after)
+            for before, after in zip(found, found[1:], strict=False)
+            if abs(after - before - usual) <= max(1, _TOLERANCE * usual)
+        ]
+        is_regular = len(regular) >= max(2, 0.8 * len(gaps)) and usual > 1
+        if is_regular and len(regular) * usual >= 0.4 * len(order) and usual > largest:
+            best, largest = regular, usual
+    steps = []
+    for before, after in best:
+        step = Step(times[order[before]], times[order[after]], list(order[before:after]))
+        launches = {timeline.correlations[kernel] for kernel in step.kernels}
+        step.graphs = sum(
+            1 for correlation in launches if (one := timeline.launches.get(correlation)) and one.is_graph
+        )
+        steps.append(step)
+    return steps
