@@ -102,11 +102,11 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: object) -> None
         if _LAUNCH.search(name):
             is_graph = _GRAPH.match(name) is not None
             thread, operator = _thread(event), _number(args.get("External id"))
-            timeline.launches[_number(args.get("correlation"))] = Launch(start, thread, operator, is_graph)
+            timeline.launch(_number(args.get("correlation")), Launch(start, thread, operator, is_graph))
     elif category == "cpu_op":
         operator = _number(args.get("External id"))
         if operator != UNKNOWN:
-            timeline.operator_names[operator] = timeline.number(name)
+            timeline.operator(operator, name)
     elif category == "user_annotation":
         timeline.spans.append(Span(name, start, start + time))
     elif category == "gpu_user_annotation":

@@ -13,6 +13,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from json.scanner import make_scanner
 from typing import Any
 
 from fallback_gate.errors import Unreadable
@@ -30,7 +31,7 @@ def events(text: Reader) -> Iterator[dict[str, Any]]:
     """Each event of the trace. Raises `Unreadable` where the text is no trace or ends before its time."""
     more = _characters(text)
     pending, at = _head(more)
-    scan = json.scanner.make_scanner(json.JSONDecoder(strict=False))
+    scan = make_scanner(json.JSONDecoder(strict=False))  # type: ignore[arg-type]
     while True:
         try:
             while True:

@@ -33,7 +33,7 @@ class Links:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._known: dict[tuple[int, int, tuple[str, ...]], Link] = {}
+        self._known: dict[tuple[int, str, tuple[str, ...]], Link] = {}
 
     def of(self, kernel: int) -> Link:
         """The link of one kernel."""
@@ -41,13 +41,13 @@ class Links:
         name = timeline.kernel_names[kernel]
         launch = timeline.launch_of(kernel)
         in_graph = launch is not None and launch.is_graph
-        operator = UNKNOWN
+        operator = ""
         stack: tuple[str, ...] = ()
         if not in_graph:
-            started = timeline.operators[kernel]
+            started = timeline.kernel_operators[kernel]
             if started == UNKNOWN and launch is not None:
                 started = launch.operator
-            operator = timeline.operator_names.get(started, UNKNOWN)
+            operator = timeline.name_of_operator(started) or ""
         if launch is not None and timeline.frames.names:
             stack = tuple(timeline.names[n] for n in timeline.frames.around(launch.thread, launch.start))
         key = (name, operator, stack)
@@ -56,10 +56,9 @@ class Links:
             link = self._known[key] = self._find(*key)
         return link
 
-    def _find(self, name: int, operator: int, stack: tuple[str, ...]) -> Link:
+    def _find(self, name: int, called: str, stack: tuple[str, ...]) -> Link:
         kernel = self._timeline.names[name]
         origin = self._timeline.origins.get(kernel) or kernels.origin(kernel)
-        called = self._timeline.names[operator] if operator != UNKNOWN else ""
         if not called or _REGION.match(called):
             called = self._timeline.named_operators.get(kernel, "")
             if origin == kernels.EAGER:

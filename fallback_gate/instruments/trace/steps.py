@@ -91,21 +91,19 @@ def _filled(timeline: Timeline, windows: Sequence[Span], on_host: bool) -> list[
         if step is not None:
             step.kernels.append(kernel)
     if on_host:
-        for launch in timeline.launches.values():
-            if launch.is_graph and (step := at(launch.start)) is not None:
+        for when, _ in timeline.graph_launches():
+            if (step := at(when)) is not None:
                 step.graphs += 1
     return steps
 
 
 def _by_graph(timeline: Timeline) -> list[Step]:
     """Each launch of a graph begins a step, where all launches run the same number of kernels."""
-    launches = sorted(
-        (launch.start, correlation) for correlation, launch in timeline.launches.items() if launch.is_graph
-    )
+    launches = sorted(timeline.graph_launches())
     if len(launches) < 2:
         return []
     sizes: dict[int, int] = defaultdict(int)
-    for correlation in timeline.correlations:
+    for correlation in timeline.kernel_correlations:
         sizes[correlation] += 1
     counts = {sizes[correlation] for _, correlation in launches}
     if len(counts) != 1 or counts == {0} or counts == {1}:
@@ -141,12 +139,10 @@ def _by_period(timeline: Timeline) -> list[Step]:
         is_regular = len(regular) >= max(2, 0.8 * len(gaps)) and usual > 1
         if is_regular and len(regular) * usual >= 0.4 * len(order) and usual > largest:
             best, largest = regular, usual
+    graphs = {correlation for _, correlation in timeline.graph_launches()}
     steps = []
     for before, after in best:
         step = Step(times[order[before]], times[order[after]], list(order[before:after]))
-        launches = {timeline.correlations[kernel] for kernel in step.kernels}
-        step.graphs = sum(
-            1 for correlation in launches if (one := timeline.launches.get(correlation)) and one.is_graph
-        )
+        step.graphs = len(graphs & {timeline.kernel_correlations[kernel] for kernel in step.kernels})
         steps.append(step)
     return steps

@@ -13,7 +13,8 @@ A row is known by its column names, whatever stands between them. On Ascend a ta
 operator that left the AI cores: it counts as eager.
 
 Sources: docs.nvidia.com/nsight-systems/UserGuide ("CLI stats report");
-rocm.docs.amd.com/projects/rocprofiler-sdk ("Using rocprofv3"); hiascend.com ("msprof: op_summary", "kernel_details").
+rocm.docs.amd.com/projects/rocprofiler-sdk ("Using rocprofv3");
+hiascend.com ("msprof: op_summary", "kernel_details").
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.instruments.trace.kernels import EAGER, LIBRARY, OTHER, origin
 from fallback_gate.instruments.trace.timeline import Span, Timeline, Total
-from fallback_gate.sources.reader import Buffer, Reader
+from fallback_gate.sources.reader import Reader
 
 _LINES_BEFORE = 200  # lines that may stand before the names of the columns
 _COPIES = ("[CUDA memcpy", "[CUDA memset", "CopyDeviceTo", "CopyHostTo", "FillBuffer")
@@ -105,7 +106,7 @@ class _Raw(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Buffer, /) -> int:
+    def readinto(self, buffer: Any, /) -> int:
         return self._text.readinto(buffer)
 
 

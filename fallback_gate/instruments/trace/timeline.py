@@ -7,11 +7,12 @@ trace's own clock, which the host and the device share. Every name is kept once 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fallback_gate.errors import Unreadable
+from fallback_gate.instruments.trace.columns import Frames, Index
 
 MOST_NAMES = 500_000
 LONGEST_NAME = 4_000  # characters of a name that are kept; templates can be endless
@@ -43,24 +44,40 @@ class Total(NamedTuple):
     microseconds: float
 
 
+def _integers() -> array[int]:
+    return array("q")
+
+
+def _times() -> array[float]:
+    return array("d")
+
+
 @dataclass(slots=True)
 class Timeline:
-    """One trace. `kernels` are columns of the same length, `launches` are found by correlation."""
+    """One trace. Columns that begin alike have the same length: kernels, launches, operators.
+
+    `origins` and `named_operators` are by the name of a kernel, for formats that tell them.
+    """
 
     format: str = ""
     names: list[str] = field(default_factory=list)
-    kernel_names: array[int] = field(default_factory=lambda: array("l"))
-    kernel_starts: array[float] = field(default_factory=lambda: array("d"))
-    kernel_times: array[float] = field(default_factory=lambda: array("d"))
-    correlations: array[int] = field(default_factory=lambda: array("q"))
-    operators: array[int] = field(default_factory=lambda: array("q"))
-    launches: dict[int, Launch] = field(default_factory=dict)
+    kernel_names: array[int] = field(default_factory=_integers)
+    kernel_starts: array[float] = field(default_factory=_times)
+    kernel_times: array[float] = field(default_factory=_times)
+    kernel_correlations: array[int] = field(default_factory=_integers)
+    kernel_operators: array[int] = field(default_factory=_integers)
+    launches: Index = field(default_factory=Index)
+    launch_starts: array[float] = field(default_factory=_times)
+    launch_threads: array[int] = field(default_factory=_integers)
+    launch_operators: array[int] = field(default_factory=_integers)
+    launch_graphs: bytearray = field(default_factory=bytearray)
+    operators: Index = field(default_factory=Index)
+    operator_names: array[int] = field(default_factory=_integers)
     spans: list[Span] = field(default_factory=list)
     device_spans: list[Span] = field(default_factory=list)
-    operator_names: dict[int, int] = field(default_factory=dict)
-    frames: Frames = field(default_factory=lambda: Frames())
-    origins: dict[str, str] = field(default_factory=dict)  # of kernels whose format tells it, by name
-    named_operators: dict[str, str] = field(default_factory=dict)  # the same for their operators
+    frames: Frames = field(default_factory=Frames)
+    origins: dict[str, str] = field(default_factory=dict)
+    named_operators: dict[str, str] = field(default_factory=dict)
     totals: list[Total] = field(default_factory=list)
     problem: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -68,12 +85,13 @@ class Timeline:
 
     def number(self, name: str) -> int:
         """The number of a name. Raises `Unreadable` where there are more names than any program has."""
+        name = name[:LONGEST_NAME]
         known = self._numbers.get(name)
         if known is None:
             if len(self.names) >= MOST_NAMES:
                 raise Unreadable(f"more than {MOST_NAMES:,} different names: no trace of a program")
             known = self._numbers[name] = len(self.names)
-            self.names.append(name[:LONGEST_NAME])
+            self.names.append(name)
         return known
 
     def kernel(
@@ -83,53 +101,41 @@ class Timeline:
         self.kernel_names.append(self.number(name))
         self.kernel_starts.append(start)
         self.kernel_times.append(time)
-        self.correlations.append(correlation)
-        self.operators.append(operator)
+        self.kernel_correlations.append(correlation)
+        self.kernel_operators.append(operator)
+
+    def launch(self, correlation: int, launch: Launch) -> None:
+        """Take one call that started kernels."""
+        self.launches.keys.append(correlation)
+        self.launch_starts.append(launch.start)
+        self.launch_threads.append(launch.thread)
+        self.launch_operators.append(launch.operator)
+        self.launch_graphs.append(launch.is_graph)
+
+    def operator(self, number: int, name: str) -> None:
+        """Take one operator that ran on the host, by the number that launches name."""
+        self.operators.keys.append(number)
+        self.operator_names.append(self.number(name))
 
     def launch_of(self, kernel: int) -> Launch | None:
         """The call that started a kernel."""
-        return self.launches.get(self.correlations[kernel])
+        row = self.launches.row(self.kernel_correlations[kernel])
+        if row is None:
+            return None
+        return Launch(
+            self.launch_starts[row],
+            self.launch_threads[row],
+            self.launch_operators[row],
+            bool(self.launch_graphs[row]),
+        )
 
+    def name_of_operator(self, number: int) -> str | None:
+        """The name of the operator with this number."""
+        row = self.operators.row(number)
+        return None if row is None else self.names[self.operator_names[row]]
 
-@dataclass(slots=True)
-class Frames:
-    """The user's Python functions and the modules of the model as they ran on the host, by thread."""
-
-    names: dict[int, array[int]] = field(default_factory=dict)
-    starts: dict[int, array[float]] = field(default_factory=dict)
-    ends: dict[int, array[float]] = field(default_factory=dict)
-    _ready: bool = False
-
-    def add(self, thread: int, name: int, start: float, end: float) -> None:
-        """Take one call of a function."""
-        if thread not in self.names:
-            self.names[thread] = array("l")
-            self.starts[thread], self.ends[thread] = array("d"), array("d")
-        self.names[thread].append(name)
-        self.starts[thread].append(start)
-        self.ends[thread].append(end)
-
-    def around(self, thread: int, when: float, most: int = 8) -> tuple[int, ...]:
-        """The names of the calls that were running at a time, innermost first."""
-        if not self._ready:
-            self._sort()
-        starts, ends = self.starts.get(thread), self.ends.get(thread)
-        if starts is None or ends is None:
-            return ()
-        found: list[int] = []
-        at = bisect_right(starts, when) - 1
-        for index in range(at, max(-1, at - 20_000), -1):
-            if ends[index] >= when:
-                found.append(self.names[thread][index])
-                if len(found) == most:
-                    break
-        return tuple(found)
-
-    def _sort(self) -> None:
-        for thread, starts in self.starts.items():
-            ends = self.ends[thread]
-            order = sorted(range(len(starts)), key=lambda i, s=starts, e=ends: (s[i], -e[i]))  # type: ignore[misc]
-            self.names[thread] = array("l", (self.names[thread][i] for i in order))
-            self.starts[thread] = array("d", (starts[i] for i in order))
-            self.ends[thread] = array("d", (ends[i] for i in order))
-        self._ready = True
+    def graph_launches(self) -> Iterator[tuple[float, int]]:
+        """When each CUDA graph was launched, and its correlation."""
+        for row, is_graph in enumerate(self.launch_graphs):
+            if is_graph:
+                yield self.launch_starts[row], self.launches.keys[row]
