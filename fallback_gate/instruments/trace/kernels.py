@@ -141,7 +141,5 @@ def operator(name: str) -> str | None:
 
 def short(name: str) -> str:
     """A kernel's name without its arguments: what a person calls it."""
-    plain = name.removeprefix("void ")
-    if origin(name) == EAGER and (known := operator(name)):
-        return f"{re.split(r'[<(]', plain.replace('(anonymous namespace)::', ''), maxsplit=1)[0]} ({known})"
-    return re.split(r"[<(]", plain, maxsplit=1)[0] if not plain.startswith("_Z") else plain
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    return plain if plain.startswith("_Z") else re.split(r"[<(]", plain, maxsplit=1)[0]
