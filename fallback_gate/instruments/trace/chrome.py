@@ -7,7 +7,7 @@ kernels of a CUDA graph share the correlation of one `cudaGraphLaunch`. `user_an
 
 XLA and JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`): no categories. `process_name` says the device
 (`/device:GPU:0`), `thread_name` the line: `Stream #...` holds kernels with `args.hlo_op`, `XLA Ops` the
-operations of a TPU, `Steps` the steps.
+operations of a TPU, `Steps` the steps. On the host `args.step_num` marks a StepTraceAnnotation.
 
 Sources: libkineto/src/output_json.cpp in pytorch/kineto; tensorflow/core/profiler (xplane to trace events).
 """
@@ -123,11 +123,15 @@ def _xla(
     timeline: Timeline, event: dict[str, Any], lines: _Lines, tpu: list[tuple[str, float, float]]
 ) -> None:
     line, times = lines.of(event), _times(event)
-    if line is None or times is None:
+    if times is None:
         return
-    timeline.format = XLA
     name, args = str(event.get("name", "")), event.get("args")
     start, time = times
+    if line is None:
+        if isinstance(args, dict) and "step_num" in args:
+            timeline.spans.append(Span(f"{name}#{args['step_num']}", start, start + time))
+        return
+    timeline.format = XLA
     operation = str(args.get("hlo_op", "")) if isinstance(args, dict) else ""
     if line.startswith("Stream"):
         if name.startswith(("Memcpy", "Memset", "MemcpyD", "MemcpyH")):

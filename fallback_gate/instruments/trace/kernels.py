@@ -39,7 +39,11 @@ _ORIGINS: Final = tuple(
             r"|^(loop|input|wrapped|transpose|concatenate|gemm|softmax|triton)_\w*fusion|^fusion(_\d+)?$"
             r"|^main_kernel(_\d+)?$",
         ),
-        (EAGER, r"at::native|at::cuda|2at6native|2at4cuda|at_cuda_detail|at::hip|c10::|caffe2::"),
+        (
+            EAGER,
+            r"softmax_warp_|cunn_\w*SoftMax|elementwise_kernel_with_index|CatArrayBatchedCopy|RowwiseMoments"
+            r"|at::native|at::cuda|2at6native|2at4cuda|at_cuda_detail|at::hip|c10::|caffe2::",
+        ),
     )
 )
 
@@ -124,6 +128,20 @@ _FRAMES = {
 def origin(name: str) -> str:
     """Where a kernel of this name comes from: one of `ORIGINS`."""
     return next((origin for origin, pattern in _ORIGINS if pattern.search(name)), OTHER)
+
+
+_LIBRARY_CALLS: Final = re.compile(
+    r"^aten::(mm|bmm|addmm|baddbmm|matmul|linear|addmv|mv|dot|\w*_mm|\w*conv\w*|\w*attention\w*|\w*fft\w*|"
+    r"\w*cudnn\w*|linalg_\w+|miopen\w*)(\.|$)"
+)
+
+
+def origin_of_call(called: str, name: str) -> str:
+    """The origin of a kernel that an operator called: what nobody knows, an ATen operator ran eager."""
+    known = origin(name)
+    if known != OTHER or not called.startswith("aten::"):
+        return known
+    return LIBRARY if _LIBRARY_CALLS.match(called) else EAGER
 
 
 @lru_cache(maxsize=65_536)

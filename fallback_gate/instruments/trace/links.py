@@ -58,7 +58,7 @@ class Links:
 
     def _find(self, name: int, called: str, stack: tuple[str, ...]) -> Link:
         kernel = self._timeline.names[name]
-        origin = self._timeline.origins.get(kernel) or kernels.origin(kernel)
+        origin = self._timeline.origins.get(kernel) or kernels.origin_of_call(called, kernel)
         if not called or _REGION.match(called):
             called = self._timeline.named_operators.get(kernel, "")
             if origin == kernels.EAGER:

@@ -1,8 +1,8 @@
 """The annex, kernel traces: where one step ends and the next begins.
 
-In this order: steps that the profiler or the user named; launches of one CUDA graph; the kernel that comes
-back once in a period. A step is a window of time on the host, for kernels whose launch is known, or on the
-device.
+In this order: steps that the profiler or the user named; launches of a CUDA graph, where there is one in each
+period; the period in which kernels repeat. A step is a window of time on the host, for kernels whose launch
+is known, or on the device.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import eq
 from statistics import median
 
 from fallback_gate.instruments.trace.timeline import Span, Timeline
@@ -26,6 +28,11 @@ PROFILER, ANNOTATION, GRAPH, PERIOD, NONE = (
 _DIGITS = re.compile(r"[#\s_:.\[(-]*\d+[\])]?\s*$")
 _TOLERANCE = 0.05
 _COVERED = 0.3  # of the kernels, for annotations to be steps
+_RARE = 20  # kernel names that are looked at for a period, those that come least often
+_ACROSS = 130  # occurrences of one kernel that a step may hold
+_LONGEST = 20_000  # kernels of the trace's end that are looked at
+_REPEATS = 0.97  # of a sequence must repeat; where less does, the kernels of a step change
+_AS_GOOD = 0.005
 
 
 @dataclass(slots=True)
@@ -54,11 +61,10 @@ def find(timeline: Timeline) -> tuple[list[Step], str]:
         held = sum(len(step.kernels) for step in steps)
         if steps and held and (found == PROFILER or held >= _COVERED * len(timeline.kernel_names)):
             return [step for step in steps if step.kernels], found
-    steps = _by_graph(timeline)
-    if steps:
-        return steps, GRAPH
-    steps = _by_period(timeline)
-    return (steps, PERIOD) if steps else ([], NONE)
+    graphs, period = _by_graph(timeline), _by_period(timeline)
+    if graphs and (not period or median(step.graphs for step in period) == 1):
+        return graphs, GRAPH
+    return (period, PERIOD) if period else ([], NONE)
 
 
 def _repeated(spans: Iterable[Span]) -> list[list[Span]]:
@@ -118,31 +124,69 @@ def _by_graph(timeline: Timeline) -> list[Step]:
 
 
 def _by_period(timeline: Timeline) -> list[Step]:
-    """The windows between two calls of the kernel that comes back at the largest regular distance."""
+    """The windows of the shortest period in which the sequence of kernels repeats as well as it ever does.
+
+    Layers repeat within a step, so that a shorter period may fit nearly as well: only the best will do. Where
+    steps differ too much to repeat, the kernel that comes back at the largest regular distance marks them.
+    """
     times, names = timeline.kernel_starts, timeline.kernel_names
     order = sorted(range(len(times)), key=times.__getitem__)
     places: dict[int, list[int]] = defaultdict(list)
     for place, kernel in enumerate(order):
         places[names[kernel]].append(place)
-    best: list[tuple[int, int]] = []
-    largest = 0.0
-    for found in places.values():
-        if len(found) < 3:
-            continue
-        gaps = [after - before for before, after in zip(found, found[1:], strict=False)]
-        usual = median(gaps)
-        regular = [
-            (before, after)
-            for before, after in zip(found, found[1:], strict=False)
-            if abs(after - before - usual) <= max(1, _TOLERANCE * usual)
-        ]
-        is_regular = len(regular) >= max(2, 0.8 * len(gaps)) and usual > 1
-        if is_regular and len(regular) * usual >= 0.4 * len(order) and usual > largest:
-            best, largest = regular, usual
+    rare = sorted((found for found in places.values() if len(found) > 2), key=len)[:_RARE]
+    sequence = [names[kernel] for kernel in order[-_LONGEST:]]
+    fits = {
+        period: _fit(sequence, period)
+        for period in {
+            found[at + across] - found[at]
+            for found in rare
+            for across in range(1, min(_ACROSS, len(found)))
+            for at in (len(found) - 1 - across,)
+        }
+        if period <= len(sequence) / 2
+    }
+    best = max(fits.values(), default=0.0)
+    if best >= _REPEATS:
+        period = min(period for period, fit in fits.items() if fit >= best - _AS_GOOD)
+    else:
+        period = max((_distance(found, len(order)) for found in rare), default=0)
+    if not period:
+        return []
     graphs = {correlation for _, correlation in timeline.graph_launches()}
     steps = []
-    for before, after in best:
+    for before, after in max((_windows(found, period) for found in rare), key=len):
         step = Step(times[order[before]], times[order[after]], list(order[before:after]))
         step.graphs = len(graphs & {timeline.kernel_correlations[kernel] for kernel in step.kernels})
         steps.append(step)
     return steps
+
+
+def _distance(found: Sequence[int], kernels: int) -> int:
+    """The distance at which a kernel comes back, where it does so regularly and all along; else 0."""
+    gaps = [after - before for before, after in zip(found, found[1:], strict=False)]
+    usual = int(median(gaps))
+    regular = sum(abs(gap - usual) <= max(1, _TOLERANCE * usual) for gap in gaps)
+    return usual if regular >= 0.8 * len(gaps) and regular * usual >= _COVERED * kernels else 0
+
+
+def _fit(sequence: Sequence[int], period: int) -> float:
+    """How much of a sequence stands there again a period later."""
+    same = sum(map(eq, sequence, islice(sequence, period, None)))
+    return float(same / (len(sequence) - period))
+
+
+def _windows(found: Sequence[int], period: int) -> list[tuple[int, int]]:
+    """From one place to that a period later, as long as there is one."""
+    windows, slack = [], max(1, int(_TOLERANCE * period))
+    at = 0
+    while at < len(found):
+        after = bisect_right(found, found[at] + period + slack) - 1
+        if after > at and found[after] >= found[at] + period - slack:
+            wanted = found[at] + period
+            after = min(range(at + 1, after + 1), key=lambda n, to=wanted: abs(found[n] - to))  # type: ignore[misc]
+            windows.append((found[at], found[after]))
+            at = after
+        else:
+            at += 1
+    return windows
