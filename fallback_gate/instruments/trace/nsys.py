@@ -65,9 +65,7 @@ def _take(timeline: Timeline, database: sqlite3.Connection) -> None:
     for name, start, correlation, thread in _calls(database, tables):
         text = texts.get(name, "")
         if "Launch" in text:
-            timeline.launch(
-                correlation, Launch(start / 1000, _signed(thread or 0), UNKNOWN, "GraphLaunch" in text)
-            )
+            timeline.launch(correlation, Launch(start / 1000, thread or 0, UNKNOWN, "GraphLaunch" in text))
     for text, start, end in _ranges(database, tables, texts):
         timeline.spans.append(Span(text, start / 1000, end / 1000))
     whole = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
@@ -76,10 +74,6 @@ def _take(timeline: Timeline, database: sqlite3.Connection) -> None:
             "CUDA graphs were traced as a whole, so that their kernels are not in the file: profile with "
             "--cuda-graph-trace=node"
         )
-
-
-def _signed(thread: int) -> int:
-    return thread if thread < 1 << 63 else thread - (1 << 64)
 
 
 def _calls(database: sqlite3.Connection, tables: set[str]) -> Iterator[Any]:
