@@ -1,7 +1,8 @@
 """The annex, kernel traces: which operators Inductor fused into a Triton kernel, by the kernel's name.
 
-`triton_per_fused__to_copy_add_mean_mul_pow_rsqrt_1` is a persistent reduction (`poi`: pointwise, `red`: loops)
-of the operators that stand in it in alphabetical order, joined by an underscore, which many have themselves.
+`triton_per_fused__to_copy_add_mean_mul_pow_rsqrt_1` is a persistent reduction (`poi`: pointwise, `red`: in
+loops) of the operators that stand in it in alphabetical order, joined by an underscore, which many have
+themselves.
 
 Source: torch/_inductor/codegen/triton.py and utils.get_fused_kernel_name in pytorch/pytorch.
 """

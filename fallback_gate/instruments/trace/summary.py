@@ -10,6 +10,7 @@ from fallback_gate.instruments.trace import kernels, steps
 from fallback_gate.instruments.trace.links import Link, Links
 from fallback_gate.instruments.trace.timeline import Timeline
 
+MOST_UNKNOWN = 0.5  # of the kernels, for the share of eager ones to mean something
 SMALL = 10.0  # us; a kernel under it does not hide its launch
 
 
@@ -94,6 +95,11 @@ def summarise(timeline: Timeline) -> Summary:
         if kernel not in counted:
             link = links.of(kernel)
             whole.outside[link.operator, link.origin] += 1
+    if whole.share(kernels.OTHER) > MOST_UNKNOWN:
+        whole.problem = whole.problem or (
+            f"{whole.share(kernels.OTHER):.0%} of the kernels have names of no known origin: eager ones may "
+            "be among them"
+        )
     whole.kernels_per_step = float(median(len(step.kernels) for step in found))
     whole.graphs_per_step = float(median(step.graphs for step in found))
     whole.kernel_us_per_step = median(busy)
