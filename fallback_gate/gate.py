@@ -27,6 +27,7 @@ from fallback_gate.engines import reader_of
 from fallback_gate.errors import InputError
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
+from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging import Terms, judge
 from fallback_gate.model import Verdict
 from fallback_gate.run import Run, traces
@@ -51,6 +52,7 @@ def check(
     run_at: datetime | None = None,
     expect_ranks: int | None = None,
     sealed: bool = False,
+    evidence: Sequence[Evidence] = (),
     progress: Callable[[Source, int], None] | None = None,
     jobs: int = 1,
     engine: str | None = None,
@@ -65,13 +67,14 @@ def check(
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
-    verdict unproven. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what
-    has expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that
-    reports show. `progress` is called with each source and the bytes read of it so far. `jobs`: how many logs
-    are read at a time, each in a process of its own, where that is faster; the verdict is the same. `engine`:
-    where; None is here, `dask` a local cluster with so many jobs, `dask://HOST:PORT` the one of a scheduler.
-    An input that can't be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which
-    writes its log itself: how many closing records stand in it.
+    verdict unproven. `evidence`: what instruments read beside the logs. `baseline`: fallbacks that may stay,
+    while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines around each
+    that proves something. `run_at` is the time that reports show. `progress` is called with each source and
+    the bytes read of it so far. `jobs`: how many logs are read at a time, each in a process of its own, where
+    that is faster; the verdict is the same. `engine`: where; None is here, `dask` a local cluster with so
+    many jobs, `dask://HOST:PORT` the one of a scheduler. An input that can't be read is in `Verdict.errors`,
+    with exit code 2. `_closings` is for `guard`, which writes its log itself: how many closing records stand
+    in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -91,6 +94,7 @@ def check(
         run_at=run_at,
         expect_ranks=expect_ranks,
         sealed=sealed,
+        evidence=evidence,
         cwd=cwd,
         environ=environ,
     )
@@ -122,6 +126,7 @@ def terms(
     run_at: datetime | None = None,
     expect_ranks: int | None = None,
     sealed: bool = False,
+    evidence: Sequence[Evidence] = (),
 ) -> Terms:
     """As the arguments of `check`, read and found valid; raises as it does."""
     from fallback_gate import __version__
@@ -162,5 +167,6 @@ def terms(
         run_at=run_at,
         expect_ranks=expect_ranks,
         sealed=sealed,
+        evidence=tuple(evidence),
         tool_version=__version__,
     )

@@ -12,6 +12,7 @@ from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.errors import EXIT_USAGE
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
+from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.model import (
     EXIT_CODES,
     Decision,
@@ -30,6 +31,7 @@ from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
+from fallback_gate.weigh import weigh
 
 if TYPE_CHECKING:
     from fallback_gate.verdict.waiver import Waiver
@@ -52,6 +54,7 @@ class Terms:
     run_at: datetime | None = None
     expect_ranks: int | None = None
     sealed: bool = False
+    evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
     tool_version: str = ""
 
 
@@ -59,15 +62,21 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     """The verdict of a run that was read; `errors` are inputs that could not be."""
     rule, book, today = terms.policy, terms.book, terms.today
     found = find_processes(run.logs, book.readers)
-    findings, ruling = judged(run.fold.events(run.lines, found.alias), terms)
+    weighed = weigh(terms.evidence, rule, today)
+    findings, ruling = judged(run.fold.events(run.lines, found.alias), terms, weighed.findings)
     processes = _process_verdicts(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
+    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded))
     asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
-    missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule, asked, ranks)]
+    missing = [
+        *weighed.open,
+        *(ruling.open if ruling else ()),
+        *decide.expectations(processes, rule, asked, ranks),
+    ]
     missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
     if terms.sealed:
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
@@ -101,6 +110,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
             *(() if terms.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
+            *weighed.notes,
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
@@ -108,13 +118,16 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         tool_version=terms.tool_version,
         rules_files=terms.own_rules,
         run_at=terms.run_at,
+        measurements=weighed.measured,
         excerpts=around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
     )
 
 
-def judged(events: Iterable[Event], terms: Terms) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
-    """The events under policy and baseline, and what the baseline says."""
-    findings = tuple(policies.judge(event, terms.policy, terms.today) for event in events)
+def judged(
+    events: Iterable[Event], terms: Terms, seen: Sequence[Finding] = ()
+) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
+    """The events under policy and baseline, with what instruments have seen, and what the baseline says."""
+    findings = (*(policies.judge(event, terms.policy, terms.today) for event in events), *seen)
     ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
     return (ruling.findings if ruling else findings), ruling
 

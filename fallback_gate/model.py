@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from fallback_gate.inputs import EntryUse, Excerpt, Repository, RulesFile
+from fallback_gate.measures import Measured
 
 
 class Kind(str, Enum):
@@ -314,10 +315,11 @@ class Verdict:
     """The one answer of a run, frozen: what every report is made of.
 
     `outcome` is None where no verdict was reached (exit code 2). `proven` says whether the evidence would
-    have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide
-    nothing; `reasons` say in a sentence each why a run is unproven or a budget exceeded; `errors` are
-    inputs that could not be read. `rules_files`, `repository`, `run_at` (UTC) and `excerpts` (by log and
-    line) are for the reports that show them, and are there where the caller asked for them.
+    have shown every forbidden fallback, whatever it did show. `notes` are for the reader and decide nothing;
+    `measurements` are what instruments measured, under the policy's limits; `reasons` say in a sentence each
+    why a run is unproven or a budget exceeded; `errors` are inputs that could not be read. `rules_files`,
+    `repository`, `run_at` (UTC) and `excerpts` (by log and line) are for the reports that show them, and are
+    there where the caller asked for them.
     """
 
     outcome: Outcome | None
@@ -339,6 +341,7 @@ class Verdict:
     repository: Repository | None = None
     run_at: datetime | None = None
     excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
+    measurements: tuple[Measured, ...] = ()
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

@@ -16,6 +16,7 @@ from fallback_gate.model import Kind, PolicySummary, RuleSource
 
 if TYPE_CHECKING:
     from fallback_gate.policy.cases import Case
+    from fallback_gate.policy.instruments import Bound
 
 MATCH_KEYS = ("op", "function", "file", "layer", "compiler", "kinds")
 
@@ -81,10 +82,10 @@ class ColdEntry(_Excuse):
 class Policy:
     """A policy with all that it extends, ready to judge.
 
-    `hot` is what is left after unhot entries; `cold` and `unhot` hold expired entries too, for the
-    report. `unlisted` is `block` or `warn`. `budgets` are sites by kind or by `events`. `required` is
-    None where the reader of each compiler decides. `logs` are globs, relative to the current folder. `tests`
-    are the file's own, never inherited.
+    `hot` is what is left after unhot entries; `cold` and `unhot` hold expired entries too, for the report.
+    `unlisted` is `block` or `warn`. `budgets` are sites by kind or by `events`. `required` is None where the
+    reader of each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
+    relative to the current folder. `tests` are the file's own, never inherited.
     """
 
     summary: PolicySummary
@@ -98,6 +99,8 @@ class Policy:
     accept_unobservable: frozenset[Kind] = frozenset()
     expect_compilers: tuple[str, ...] = ()
     expect_ranks: int | None = None
+    expect_instruments: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     rules: tuple[Rule | Marker, ...] = ()
     tests: tuple[Case, ...] = ()
+    bounds: tuple[Bound, ...] = ()

@@ -63,9 +63,11 @@ def load(reference: str | None, today: date) -> Policy:
         accept_unobservable=said.accept_unobservable,
         expect_compilers=said.expect_compilers or (),
         expect_ranks=said.expect_ranks,
+        expect_instruments=said.expect_instruments or (),
         logs=said.logs or (),
         rules=said.rules,
         tests=said.tests,
+        bounds=said.bounds,
     )
 
 
@@ -189,6 +191,7 @@ def _near(logs: tuple[str, ...], folder: str) -> tuple[str, ...]:
 
 def _extended(base: Sheet, own: Sheet) -> Sheet:
     """What both say; where only one can hold, `own` does."""
+    own_bounds = {bound[:2] for bound in own.bounds}
     required = [said for said in (base.required, own.required) if said is not None]
     return Sheet(
         name=own.name,
@@ -201,9 +204,13 @@ def _extended(base: Sheet, own: Sheet) -> Sheet:
         accept_unobservable=base.accept_unobservable | own.accept_unobservable,
         expect_compilers=base.expect_compilers if own.expect_compilers is None else own.expect_compilers,
         expect_ranks=base.expect_ranks if own.expect_ranks is None else own.expect_ranks,
+        expect_instruments=(
+            base.expect_instruments if own.expect_instruments is None else own.expect_instruments
+        ),
         logs=base.logs if own.logs is None else own.logs,
         rules=_both(own.rules, base.rules),
         tests=own.tests,
+        bounds=(*(bound for bound in base.bounds if bound[:2] not in own_bounds), *own.bounds),
     )
 
 

@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.measures import QUANTITIES
 from fallback_gate.model import Kind, RuleSource
 from fallback_gate.policy import checks, messages
 from fallback_gate.policy.cases import Case, cases
@@ -19,18 +20,19 @@ from fallback_gate.policy.checks import Said
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
 from fallback_gate.policy.globs import comparable, is_literal
+from fallback_gate.policy.instruments import Bound, bounds
 
 VERSION = 1
 KEYS = (
     *("version", "name", "extends", "unlisted", "hot", "unhot", "cold"),
-    *("budgets", "proof", "expect", "logs", "rules", "tests"),
+    *("budgets", "proof", "expect", "logs", "rules", "tests", "instruments"),
 )
 HOT_KEYS = (*MATCH_KEYS, "why")
 UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
 COLD_KEYS = (*UNHOT_KEYS, "max_count")
 BUDGET_KEYS = (*checks.KINDS, "events")
 PROOF_KEYS = ("required", "accept_unobservable")
-EXPECT_KEYS = ("compilers", "ranks")
+EXPECT_KEYS = ("compilers", "ranks", "instruments")
 UNLISTED = {"block": "block", "warn": "warn"}
 
 
@@ -49,9 +51,11 @@ class Sheet:
     accept_unobservable: frozenset[Kind] = frozenset()
     expect_compilers: tuple[str, ...] | None = None
     expect_ranks: int | None = None
+    expect_instruments: tuple[str, ...] | None = None
     logs: tuple[str, ...] | None = None
     rules: tuple[Rule | Marker, ...] = ()
     tests: tuple[Case, ...] = ()
+    bounds: tuple[Bound, ...] = ()
 
 
 def sheet(page: Page, shipped: bool) -> Sheet:
@@ -95,10 +99,21 @@ def sheet(page: Page, shipped: bool) -> Sheet:
         expect_ranks=checks.whole(page, ("expect", "ranks"), expect["ranks"], 1)
         if "ranks" in expect
         else None,
+        expect_instruments=_expect_instruments(page, expect),
         logs=checks.texts(page, ("logs",), top["logs"]) if "logs" in top else None,
         rules=messages.rules(page, top),
         tests=cases(page, top),
+        bounds=bounds(page, top),
     )
+
+
+def _expect_instruments(page: Page, expect: dict[str, object]) -> tuple[str, ...] | None:
+    if "instruments" not in expect:
+        return None
+    key, known = ("expect", "instruments"), {name: name for name in QUANTITIES}
+    words = enumerate(checks.items(page, key, expect["instruments"]))
+    each = (checks.choice(page, (*key, index), word, known) for index, word in words)
+    return tuple(word for word in each if word is not None)
 
 
 def _version(page: Page, top: dict[str, object]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fallback_gate.measures import Measured
 from fallback_gate.model import (
     BaselineSummary,
     CompilerProof,
@@ -58,6 +59,24 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "rules": told["rules"],
         "run_at": told["runAt"],
         "recorded": verdict.recorded._asdict() if verdict.recorded else None,
+        "measurements": [measured(one) for one in verdict.measurements],
+    }
+
+
+def measured(one: Measured) -> dict[str, Any]:
+    """A measurement and how it stands to its limit."""
+    measurement = one.measurement
+    return {
+        "instrument": measurement.instrument,
+        "name": measurement.name,
+        "subject": measurement.subject,
+        "value": measurement.value,
+        "unit": measurement.unit,
+        "baseline": measurement.baseline,
+        "limit": one.limit.text if one.limit else None,
+        "state": one.state.value,
+        "source": one.source,
+        "path": measurement.path,
     }
 
 

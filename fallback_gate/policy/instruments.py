@@ -1,0 +1,69 @@
+"""Room 5: the limits that a policy sets for what instruments measure, and how measurements stand to them.
+
+    instruments:
+      trace: {eager_kernel_share: "<=30%", kernels_per_step: "<=600"}
+
+A limit `of baseline` needs one: where the policy sets it and none was given, the verdict is unproven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from fallback_gate import measures
+from fallback_gate.measures import QUANTITIES, Limit, Measured, Measurement, State
+from fallback_gate.policy import checks
+from fallback_gate.policy.document import Page, shown
+
+
+class Bound(NamedTuple):
+    """One limit of a policy: of which instrument, of which quantity, and where it stands."""
+
+    instrument: str
+    name: str
+    limit: Limit
+    source: str
+
+
+def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
+    """The limits under `instruments` of a page."""
+    found = []
+    said = checks.mapping(page, ("instruments",), top.get("instruments", {}), tuple(QUANTITIES))
+    for instrument, limits in said.items():
+        known = QUANTITIES[instrument]
+        place = ("instruments", instrument)
+        for name, value in checks.mapping(page, place, limits, tuple(known)).items():
+            text = checks.text(page, (*place, name), value)
+            read = None if text is None else measures.limit(text, known[name].unit)
+            if isinstance(read, str):
+                example = "<=30%" if known[name].unit == "share" else "<=600"
+                page.complain((*place, name), f"{shown(text)} {read}", f'write a limit, "{example}"')
+            elif read is not None:
+                found.append(Bound(instrument, name, read, page.source((*place, name))))
+    return tuple(found)
+
+
+def hold(measurements: Iterable[Measurement], policy: tuple[Bound, ...]) -> tuple[Measured, ...]:
+    """Each measurement with the limit that holds for it: the policy's, else the quantity's own."""
+    own = {(bound.instrument, bound.name): bound for bound in policy}
+    return tuple(
+        _held(measurement, own.get((measurement.instrument, measurement.name)))
+        for measurement in measurements
+    )
+
+
+def _held(measurement: Measurement, bound: Bound | None) -> Measured:
+    if bound is not None:
+        return Measured(measurement, _state(measurement, bound.limit), bound.limit, bound.source)
+    quantity = QUANTITIES[measurement.instrument][measurement.name]
+    limits = [measures.limit(text, quantity.unit) for text in quantity.default]
+    for read in limits:
+        if isinstance(read, Limit) and (state := _state(measurement, read)) is not State.OPEN:
+            return Measured(measurement, state, read)
+    return Measured(measurement, State.UNLIMITED)
+
+
+def _state(measurement: Measurement, limit: Limit) -> State:
+    held = limit.holds(measurement.value, measurement.baseline)
+    return State.OPEN if held is None else State.MET if held else State.EXCEEDED
