@@ -47,6 +47,13 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "kernel_us_per_step": Quantity("us", "time in kernels in a step, the median"),
         "step_us": Quantity("us", "a step from its start to its end, as it was profiled, the median"),
     },
+    "roofline": {
+        "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
+        "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),
+        "claim_over_bound": Quantity(
+            "share", "a claimed gain as a share of the most that the bytes allow", ("<=102%",)
+        ),
+    },
 }
 """Instrument, then the name of the quantity."""
 

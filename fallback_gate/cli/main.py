@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "policy": "fallback_gate.cli.policy:policy_command",
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
+    "roofline": "fallback_gate.cli.roofline:roofline_command",
     "waiver": "fallback_gate.cli.waiver:waiver_command",
 }
 
