@@ -25,6 +25,7 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import EXIT_USAGE, InputError
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
+from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.model import (
     EXIT_CODES,
     Decision,
@@ -45,6 +46,7 @@ from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
+from fallback_gate.weigh import weigh
 
 
 def check(
@@ -63,6 +65,7 @@ def check(
     run_at: datetime | None = None,
     expect_ranks: int | None = None,
     sealed: bool = False,
+    evidence: Sequence[Evidence] = (),
     progress: Callable[[Source, int], None] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
@@ -76,7 +79,7 @@ def check(
     rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
-    verdict unproven. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what
+    verdict unproven. `evidence`: what instruments read beside the logs. `today` (UTC) decides what
     has expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that
     reports show. `progress` is called with each source and the bytes read of it so far. An input that can't
     be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself:
@@ -125,17 +128,23 @@ def check(
 
     found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
-    findings = tuple(policies.judge(event, rule, today) for event in events)
+    weighed = weigh(evidence, rule, today)
+    findings = (*(policies.judge(event, rule, today) for event in events), *weighed.findings)
     ruling = baselines.judge(baseline, findings) if baseline else None
     findings = ruling.findings if ruling else findings
     processes = _judged(run, found, book, rule, findings)
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
+    limits = replace(limits, exceeded=(*limits.exceeded, *weighed.exceeded))
     asked = [(expect_ranks, "--expect-ranks")] if expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
-    missing = [*(ruling.open if ruling else ()), *decide.expectations(processes, rule, asked, ranks)]
+    missing = [
+        *weighed.open,
+        *(ruling.open if ruling else ()),
+        *decide.expectations(processes, rule, asked, ranks),
+    ]
     missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
     if sealed:
         missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
@@ -167,6 +176,7 @@ def check(
             *(() if strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
+            *weighed.notes,
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
@@ -174,6 +184,7 @@ def check(
         tool_version=__version__,
         rules_files=tuple(rules_files),
         run_at=run_at,
+        measurements=weighed.measured,
         excerpts=around.excerpts(findings, processes, run.sources) if excerpts else {},
     )
 

@@ -138,3 +138,24 @@ class Measured:
     state: State
     limit: Limit | None = None
     source: str | None = None
+
+    def __str__(self) -> str:
+        measurement = self.measurement
+        what = f"{measurement.name} of {measurement.subject}" if measurement.subject else measurement.name
+        text = f"{measurement.path}: {what} is {amount(measurement.value, measurement.unit)}"
+        if measurement.baseline is not None:
+            text += f" (baseline {amount(measurement.baseline, measurement.unit)})"
+        if self.limit is None:
+            return text
+        if self.state is State.OPEN:
+            return f"{text}; the limit {self.limit.text} needs a baseline, and none was given"
+        word = "exceeds" if self.state is State.EXCEEDED else "is within"
+        return f"{text} and {word} the limit {self.limit.text} ({self.source or 'by default'})"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value as a person reads it: `81.0%`, `1,526 kernels`."""
+    if unit == "share":
+        return f"{value:.1%}"
+    number = f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.4g}"
+    return f"{number} {unit}".rstrip()

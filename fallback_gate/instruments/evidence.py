@@ -15,9 +15,10 @@ class Evidence:
     """What one file says: measurements, and the fallbacks that were seen.
 
     `reports` hold what can be a fallback; `suspects` are the names (`Report.op`) of those that count also
-    where no hot entry of the policy names them: what ran eager and did not in the baseline. `problem` says
-    why the file proves less than it should (cut short, no kernels): the verdict is then unproven. `notes`
-    are for the reader. `details` are what the instrument's own report shows beside, plain values only.
+    where no hot entry of the policy names them: what ran eager and did not in the baseline. `blame` are
+    names of measurements whose excess makes all of the reports count. `problem` says why the file proves
+    less than it should (cut short, no kernels): the verdict is then unproven. `notes` are for the reader.
+    `details` are what the instrument's own report shows beside, plain values only.
     """
 
     instrument: str
@@ -27,6 +28,7 @@ class Evidence:
     measurements: tuple[Measurement, ...] = ()
     reports: tuple[Report, ...] = ()
     suspects: frozenset[str] = frozenset()
+    blame: frozenset[str] = frozenset()
     problem: str | None = None
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)

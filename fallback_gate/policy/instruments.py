@@ -18,12 +18,12 @@ from fallback_gate.policy.document import Page, shown
 
 
 class Bound(NamedTuple):
-    """One limit of a policy: the instrument, the quantity, and where it stands (None: it holds by default)."""
+    """One limit of a policy: of which instrument, of which quantity, and where it stands."""
 
     instrument: str
     name: str
     limit: Limit
-    source: str | None = None
+    source: str
 
 
 def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
@@ -67,33 +67,3 @@ def _held(measurement: Measurement, bound: Bound | None) -> Measured:
 def _state(measurement: Measurement, limit: Limit) -> State:
     held = limit.holds(measurement.value, measurement.baseline)
     return State.OPEN if held is None else State.MET if held else State.EXCEEDED
-
-
-def sentences(measured: Iterable[Measured], state: State) -> list[str]:
-    """A sentence for each measurement that stands so to its limit."""
-    return [told(one) for one in measured if one.state is state]
-
-
-def told(one: Measured) -> str:
-    """`kernels_per_step is 1526 kernels, over the limit of <=600 (policies/x.yaml:9); decode.json.gz`."""
-    measurement = one.measurement
-    what = f"{measurement.name} of {measurement.subject}" if measurement.subject else measurement.name
-    text = f"{measurement.path}: {what} is {amount(measurement.value, measurement.unit)}"
-    if measurement.baseline is not None:
-        text += f" (baseline {amount(measurement.baseline, measurement.unit)})"
-    if one.limit is None:
-        return text
-    if one.state is State.OPEN:
-        return f"{text}; the limit {one.limit.text} needs a baseline, and none was given"
-    word = "exceeds" if one.state is State.EXCEEDED else "is within"
-    return f"{text} and {word} the limit {one.limit.text} ({one.source or 'by default'})"
-
-
-def amount(value: float, unit: str) -> str:
-    """A value as a person reads it: `81.0%`, `1,526 kernels`."""
-    if unit == "share":
-        return f"{value:.1%}"
-    number = (
-        f"{value:,.0f}" if value == int(value) else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    )
-    return f"{number} {unit}".rstrip()

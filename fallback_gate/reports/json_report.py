@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from fallback_gate.measures import Measured
 from fallback_gate.model import (
     BaselineSummary,
     CompilerProof,
@@ -59,6 +60,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "rules": told["rules"],
         "run_at": told["runAt"],
         "recorded": asdict(verdict.recorded) if verdict.recorded else None,
+        "measurements": [measured(one) for one in verdict.measurements],
     }
 
 
@@ -128,6 +130,23 @@ def _event(finding: Finding) -> dict[str, Any]:
         "layer": event.layer,
         "why": finding.why,
         "excerpt": safe.shorten(safe.redact(event.text), EXCERPT_CHARACTERS),
+    }
+
+
+def measured(one: Measured) -> dict[str, Any]:
+    """A measurement and how it stands to its limit."""
+    measurement = one.measurement
+    return {
+        "instrument": measurement.instrument,
+        "name": measurement.name,
+        "subject": measurement.subject,
+        "value": measurement.value,
+        "unit": measurement.unit,
+        "baseline": measurement.baseline,
+        "limit": one.limit.text if one.limit else None,
+        "state": one.state.value,
+        "source": one.source,
+        "path": measurement.path,
     }
 
 

@@ -1,0 +1,142 @@
+"""The second walk: what instruments saw and measured beside the logs, judged by the same policy.
+
+A fallback that an instrument saw counts where a hot entry names it, where the instrument's baseline did not
+have it, or where the limit is exceeded that it is to blame for; else it is what the compiler chose. A limit
+that is exceeded blocks. `weigh` is for `check`, which judges logs as well; `judge` for evidence alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from fallback_gate import policy as policies
+from fallback_gate.events.fold import Fold
+from fallback_gate.instruments.evidence import Evidence
+from fallback_gate.measures import Measured, State
+from fallback_gate.model import (
+    EXIT_CODES,
+    Class,
+    Decision,
+    Finding,
+    LogReport,
+    Outcome,
+    ProcessKey,
+    Verdict,
+)
+from fallback_gate.policy.entry import Policy
+from fallback_gate.policy.instruments import hold
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What came of the evidence: `exceeded` blocks, `open` leaves the verdict unproven, a sentence each."""
+
+    findings: tuple[Finding, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    exceeded: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def weigh(evidence: Sequence[Evidence], rule: Policy, today: date) -> Weighed:
+    """Judge what instruments saw, and hold what they measured against the policy's limits."""
+    measured = hold((one for said in evidence for one in said.measurements), rule.bounds)
+    given = {said.instrument for said in evidence}
+    absent = [name for name in rule.expect_instruments if name not in given]
+    limited = dict.fromkeys(bound.instrument for bound in rule.bounds)
+    return Weighed(
+        findings=tuple(finding for said in evidence for finding in _findings(said, measured, rule, today)),
+        measured=measured,
+        exceeded=_sentences(measured, State.EXCEEDED),
+        open=(
+            *_sentences(measured, State.OPEN),
+            *(f"{said.path}: {said.problem}" for said in evidence if said.problem),
+            *(f"the policy expects evidence of the instrument {name}, and none was given" for name in absent),
+        ),
+        notes=(
+            *(f"{said.path}: {note}" for said in evidence for note in said.notes),
+            *(
+                f"the policy limits what the instrument {name} measures, and no file of it was given"
+                for name in limited
+                if name not in given and name not in absent
+            ),
+        ),
+    )
+
+
+def judge(
+    evidence: Sequence[Evidence],
+    policy: str | os.PathLike[str] | None = None,
+    *,
+    today: date | None = None,
+    exit_zero: bool = False,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Judge evidence without any log: the verdict speaks of what was measured, and of nothing else.
+
+    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments is left
+    to `check`. Raises `PolicyError`.
+    """
+    from fallback_gate import __version__
+
+    today = today or datetime.now(timezone.utc).date()
+    environ, cwd = os.environ if environ is None else environ, cwd or Path.cwd()
+    rule = policies.load(policies.find(str(policy) if policy is not None else None, environ, cwd), today)
+    given = {said.instrument for said in evidence}
+    bounds = tuple(bound for bound in rule.bounds if bound.instrument in given)
+    weighed = weigh(evidence, replace(rule, bounds=bounds, expect_instruments=()), today)
+    limits = policies.limits(weighed.findings, rule)
+    blocked = any(finding.decision is Decision.BLOCKED for finding in weighed.findings)
+    proven = bool(weighed.measured) and not (weighed.open or limits.open)
+    outcome = Outcome.PASS if proven else Outcome.UNPROVEN
+    if blocked or weighed.exceeded or limits.exceeded:
+        outcome = Outcome.BLOCKED
+    exit_code = 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
+    return Verdict(
+        outcome=outcome,
+        exit_code=exit_code,
+        today=today,
+        policy=replace(rule.summary, entries=policies.uses(rule, weighed.findings, today)),
+        logs=tuple(
+            LogReport(said.path, said.size, recognised=True, outcome=outcome, problem=said.problem)
+            for said in evidence
+        ),
+        processes=(),
+        findings=weighed.findings,
+        proven=proven,
+        reasons=(*weighed.exceeded, *limits.exceeded, *weighed.open, *limits.open),
+        notes=weighed.notes,
+        tool_version=__version__,
+        measurements=weighed.measured,
+    )
+
+
+def _sentences(measured: Iterable[Measured], state: State) -> tuple[str, ...]:
+    return tuple(str(one) for one in measured if one.state is state)
+
+
+def _findings(said: Evidence, measured: Sequence[Measured], rule: Policy, today: date) -> list[Finding]:
+    """The events of one file that count."""
+    exceeded = {
+        one.measurement.name
+        for one in measured
+        if one.state is State.EXCEEDED
+        and (one.measurement.instrument, one.measurement.path) == (said.instrument, said.path)
+    }
+    fold, process = Fold(), ProcessKey(said.path)
+    for report in said.reports:
+        fold.add(report, process)
+    findings = (policies.judge(event, rule, today) for event in fold.events(lambda log, at: {}, {}))
+    all_count = not exceeded.isdisjoint(said.blame)
+    return [
+        finding
+        for finding in findings
+        if all_count
+        or finding.event.op in said.suspects
+        or (finding.event_class is Class.HOT and finding.rule is not None)
+    ]
