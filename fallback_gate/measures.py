@@ -47,6 +47,14 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "kernel_us_per_step": Quantity("us", "time in kernels in a step, the median"),
         "step_us": Quantity("us", "a step from its start to its end, as it was profiled, the median"),
     },
+    "counters": {
+        "fingerprints": Quantity(
+            "kernels", "memory busy and matrix units idle, for the whole or a kernel of weight", ("<=0",)
+        ),
+        "dram_share": Quantity("share", "use of the memory's bandwidth, weighted by time"),
+        "tensor_share": Quantity("share", "use of the matrix units, weighted by time"),
+        "dram_bytes": Quantity("bytes", "bytes to and from the memory", ("<=110% of baseline",)),
+    },
     "roofline": {
         "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
         "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),
@@ -56,6 +64,23 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
     },
 }
 """Instrument, then the name of the quantity."""
+
+
+class Setting(NamedTuple):
+    """What a policy may set for how an instrument looks: a fraction, written as a percentage."""
+
+    meaning: str
+    default: float
+
+
+SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
+    "counters": {
+        "hbm_above": Setting("use of the memory above which a kernel has the fingerprint", 0.70),
+        "tensor_below": Setting("use of the matrix units under which it has", 0.20),
+        "kernel_share": Setting("share of the time from which a kernel counts by itself", 0.10),
+    },
+}
+"""Instrument, then the name of the setting; names differ from those of its quantities."""
 
 _COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,
@@ -98,6 +123,13 @@ def limit(text: str, unit: str) -> Limit | str:
         return "needs a percent sign, since the quantity is a share"
     number = float(found["number"])
     return Limit(text.strip(), found["sign"], number / 100 if percent else number, of_baseline)
+
+
+def fraction(text: str) -> float | None:
+    """The fraction that a percentage from 0% to 100% says; None for any other text."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", text, re.ASCII)
+    value = float(found[1]) / 100 if found else None
+    return value if value is not None and value <= 1 else None
 
 
 @dataclass(frozen=True, slots=True)

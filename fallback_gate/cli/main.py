@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
     "roofline": "fallback_gate.cli.roofline:roofline_command",
+    "counters": "fallback_gate.cli.counters:counters_command",
     "waiver": "fallback_gate.cli.waiver:waiver_command",
 }
 
