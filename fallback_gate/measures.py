@@ -55,6 +55,23 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "tensor_share": Quantity("share", "use of the matrix units, weighted by time"),
         "dram_bytes": Quantity("bytes", "bytes to and from the memory", ("<=110% of baseline",)),
     },
+    "bench": {
+        "prefill_tokens_per_second": Quantity(
+            "tok/s", "prompt tokens of a request over its time to first token"
+        ),
+        "decode_tokens_per_second": Quantity("tok/s", "tokens of one sequence after its first"),
+        "output_tokens_per_second": Quantity("tok/s", "tokens of all sequences over the whole run"),
+        "ttft_ms": Quantity("ms", "time to first token, the median"),
+        "tpot_ms": Quantity("ms", "time per output token after the first, the median"),
+        "prefill_slowdown": Quantity("share", "prefill below its baseline, beyond the noise", ("<=5%",)),
+        "decode_slowdown": Quantity("share", "decode below its baseline, beyond the noise", ("<=5%",)),
+        "output_slowdown": Quantity("share", "output below its baseline, beyond the noise", ("<=5%",)),
+        "ttft_slowdown": Quantity(
+            "share", "time to first token above its baseline, beyond the noise", ("<=10%",)
+        ),
+        "tpot_slowdown": Quantity("share", "time per token above its baseline, beyond the noise", ("<=5%",)),
+        "decode_efficiency": Quantity("share", "output over what the measured peak allows", (">=10%",)),
+    },
     "roofline": {
         "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
         "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),
@@ -74,6 +91,10 @@ class Setting(NamedTuple):
 
 
 SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
+    "bench": {
+        "minimum_effect": Setting("change that counts at least, however quiet the runs are", 0.03),
+        "maximum_noise": Setting("noise of a comparison above which it tells nothing", 0.10),
+    },
     "counters": {
         "hbm_above": Setting("use of the memory above which a kernel has the fingerprint", 0.70),
         "tensor_below": Setting("use of the matrix units under which it has", 0.20),

@@ -30,6 +30,8 @@ _COMMANDS: Final = {
     "diff": "fallback_gate.cli.diff:diff_command",
     "roofline": "fallback_gate.cli.roofline:roofline_command",
     "counters": "fallback_gate.cli.counters:counters_command",
+    "bench": "fallback_gate.cli.bench:bench_command",
+    "peak": "fallback_gate.cli.peak:peak_command",
     "waiver": "fallback_gate.cli.waiver:waiver_command",
 }
 

@@ -33,7 +33,7 @@ class Point:
 
 
 def _drawable(points: Sequence[Point]) -> list[Point]:
-    real = [p for p in points if 0 < p.intensity < math.inf and 0 < p.rate < math.inf]
+    real = [p for p in points if 1e-9 < p.intensity < 1e12 and 1 < p.rate < 1e24]
     return sorted(real, key=lambda point: -point.share)[:MOST_POINTS]
 
 
