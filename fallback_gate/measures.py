@@ -28,6 +28,34 @@ class Quantity(NamedTuple):
     default: tuple[str, ...] = ()
 
 
+_KINDS: Final = {
+    # type: limits of the relative error in norm and of the cosine
+    "fp64": ("<=0.0001%", ">=0.9999"),
+    "fp32": ("<=0.1%", ">=0.9999"),
+    "fp16": ("<=2%", ">=0.999"),
+    "bf16": ("<=5%", ">=0.999"),
+    "fp8": ("<=20%", ">=0.98"),
+}
+
+
+def _numerics() -> dict[str, Quantity]:
+    """What is measured of tensors, by the type of the output."""
+    found = {
+        "mismatched": Quantity("tensors", "tensors that are missing or of another shape", ("<=0",)),
+        "nonfinite": Quantity("places", "NaN or infinite where the reference is not", ("<=0",)),
+        "max_abs_int": Quantity("", "largest difference of whole numbers", ("<=0",)),
+    }
+    for kind, (relative, cosine) in _KINDS.items():
+        found |= {
+            f"max_abs_{kind}": Quantity("", f"largest absolute error of {kind}"),
+            f"max_relative_{kind}": Quantity("share", f"largest relative error of {kind}, away from zero"),
+            f"relative_l2_{kind}": Quantity("share", f"relative error of {kind} in the norm", (relative,)),
+            f"max_ulp_{kind}": Quantity("ulp", f"most representable numbers between, of {kind}"),
+            f"cosine_{kind}": Quantity("", f"cosine of the angle to the reference, of {kind}", (cosine,)),
+        }
+    return found
+
+
 QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
     "trace": {
         "steps": Quantity("steps", "whole steps that the trace holds"),
@@ -72,6 +100,7 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "tpot_slowdown": Quantity("share", "time per token above its baseline, beyond the noise", ("<=5%",)),
         "decode_efficiency": Quantity("share", "output over what the measured peak allows", (">=10%",)),
     },
+    "numerics": _numerics(),
     "roofline": {
         "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
         "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),

@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "counters": "fallback_gate.cli.counters:counters_command",
     "bench": "fallback_gate.cli.bench:bench_command",
     "peak": "fallback_gate.cli.peak:peak_command",
+    "numerics": "fallback_gate.cli.numerics:numerics_command",
     "waiver": "fallback_gate.cli.waiver:waiver_command",
 }
 

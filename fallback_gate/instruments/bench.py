@@ -180,7 +180,7 @@ def _measured(
             )
         elif one.noise is not None and one.noise > most and one.lost(least) == 0.0:
             problems.append(
-                f"{_label(one)}: the runs differ so much that a loss of {one.noise:.0%} would not show: run it "
+                f"{_label(one)}: runs differ so much that a loss of {one.noise:.0%} would not show: run it "
                 "more often, or set maximum_noise in the policy"
             )
     gone = [key for key in old if key not in new]
