@@ -71,7 +71,9 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "eager_time_share": Quantity("share", "time in kernels of eager operators, of all kernel time"),
         "generated_time_share": Quantity("share", "time in generated kernels, of all kernel time"),
         "library_time_share": Quantity("share", "time in kernels of vendor libraries, of all kernel time"),
-        "graph_launches_per_step": Quantity("launches", "CUDA graph launches in a step, the median"),
+        "graph_launches_per_step": Quantity(
+            "launches", "CUDA graph launches in a step, the median", (">=1% of baseline",)
+        ),
         "kernel_us_per_step": Quantity("us", "time in kernels in a step, the median"),
         "step_us": Quantity("us", "a step from its start to its end, as it was profiled, the median"),
     },

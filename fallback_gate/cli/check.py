@@ -60,6 +60,9 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
               help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
 @click.option("--sealed", is_flag=True, help="Unproven where a log has no seal (see `record`).")
+@click.option("--trace", metavar="FILE", multiple=True,
+              help="A kernel trace to judge beside the logs (see `trace`).")  # fmt: skip
+@click.option("--trace-baseline", metavar="FILE", help="The trace of a good run, to compare with.")
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
@@ -83,6 +86,8 @@ def check_command(
     strict: bool,
     expect_ranks: int | None,
     sealed: bool,
+    trace: tuple[str, ...],
+    trace_baseline: str | None,
     rules: tuple[str, ...],
     hash: bool,
     color: str,
@@ -103,6 +108,11 @@ def check_command(
     """
     from fallback_gate.gate import check
 
+    evidence = []
+    if trace:
+        from fallback_gate.cli.trace import traced
+
+        evidence = [traced(file, trace_baseline) for file in trace]
     formats = {format, *(name for name, _ in output)}
     with progress() as moved:
         verdict = check(
@@ -119,6 +129,7 @@ def check_command(
             run_at=None if today else run_at(os.environ),
             expect_ranks=expect_ranks,
             sealed=sealed,
+            evidence=evidence,
             exit_zero=exit_zero,
             progress=moved,
         )
@@ -126,7 +137,7 @@ def check_command(
         verdict, formats - {"text"} | {name for name, _ in output}, sarif_suppressed=sarif_suppressed
     )
     kept = [log.path.partition("!/")[0] for log in verdict.logs]
-    kept += [policy or "", waiver or "", baseline or "", *rules]
+    kept += [policy or "", waiver or "", baseline or "", *rules, *trace, trace_baseline or ""]
     to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())

@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "policy": "fallback_gate.cli.policy:policy_command",
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
+    "trace": "fallback_gate.cli.trace:trace_command",
     "roofline": "fallback_gate.cli.roofline:roofline_command",
     "counters": "fallback_gate.cli.counters:counters_command",
     "bench": "fallback_gate.cli.bench:bench_command",

@@ -90,6 +90,8 @@ def _unproven_sentence(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
 
 def _pass_sentence(verdict: Verdict) -> str:
     allowed, warned = verdict.decided(Decision.ALLOWED), verdict.decided(Decision.WARNED)
+    if not verdict.processes and verdict.measurements:
+        return _measured_sentence(verdict)
     seen = (compiler for process in verdict.processes for compiler in process.compilers)
     compilers = words.distinct(safe.inline(compiler.name) for compiler in seen)
     ran = f"{words.listed(compilers)} ran and would have printed a fallback" if compilers else ""
@@ -105,3 +107,10 @@ def _pass_sentence(verdict: Verdict) -> str:
         return f"{ran}{that} {'is' if found == 1 else 'are'} allowed"
     verb = "has" if len(warned) == 1 else "have"
     return f"{ran}of {that}, none is forbidden and {len(warned):,} {verb} a warning"
+
+
+def _measured_sentence(verdict: Verdict) -> str:
+    """Of instruments alone: which limits hold, and nothing of what no instrument looks at."""
+    limited = [one for one in verdict.measurements if one.limit is not None]
+    held = f"the limits of {words.listed([one.measurement.name for one in limited])} hold" if limited else ""
+    return held or "no limit is set for what was measured"

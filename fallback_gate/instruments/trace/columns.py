@@ -1,0 +1,82 @@
+"""The annex, kernel traces: columns of numbers: rows found by a key, and calls found by the time they ran."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+MOST_PASSED = 20_000  # calls that are looked at for one that still ran
+MOST_FRAMES = 8
+
+
+@dataclass(slots=True)
+class Index:
+    """Keys in the order of their rows; a key that comes again stands for its last row."""
+
+    keys: array[int] = field(default_factory=lambda: array("q"))
+    _sorted: array[int] | None = None
+    _rows: array[int] | None = None
+
+    def row(self, key: int) -> int | None:
+        """The row of a key."""
+        if self._sorted is None:
+            self._sort()
+        keys = self._sorted if self._sorted is not None else self.keys
+        at = bisect_right(keys, key) - 1
+        if at < 0 or keys[at] != key:
+            return None
+        return self._rows[at] if self._rows is not None else at
+
+    def _sort(self) -> None:
+        keys = self.keys
+        if all(keys[at] <= keys[at + 1] for at in range(len(keys) - 1)):
+            self._sorted = keys
+            return
+        rows = array("l", sorted(range(len(keys)), key=keys.__getitem__))
+        self._rows, self._sorted = rows, array("q", (keys[row] for row in rows))
+
+
+@dataclass(slots=True)
+class Frames:
+    """The user's Python functions as they ran on the host, by thread."""
+
+    names: dict[int, array[int]] = field(default_factory=dict)
+    starts: dict[int, array[float]] = field(default_factory=dict)
+    ends: dict[int, array[float]] = field(default_factory=dict)
+    _ready: bool = False
+
+    def add(self, thread: int, name: int, start: float, end: float) -> None:
+        """Take one call of a function."""
+        if thread not in self.names:
+            self.names[thread] = array("l")
+            self.starts[thread], self.ends[thread] = array("d"), array("d")
+        self.names[thread].append(name)
+        self.starts[thread].append(start)
+        self.ends[thread].append(end)
+
+    def around(self, thread: int, when: float) -> tuple[int, ...]:
+        """The names of the calls that were running at a time, innermost first."""
+        if not self._ready:
+            self._sort()
+        starts, ends = self.starts.get(thread), self.ends.get(thread)
+        if starts is None or ends is None:
+            return ()
+        found: list[int] = []
+        last = bisect_right(starts, when) - 1
+        for at in range(last, max(-1, last - MOST_PASSED), -1):
+            if ends[at] >= when:
+                found.append(self.names[thread][at])
+                if len(found) == MOST_FRAMES:
+                    break
+        return tuple(found)
+
+    def _sort(self) -> None:
+        for thread, starts in self.starts.items():
+            ends, names = self.ends[thread], self.names[thread]
+            pairs = list(zip(starts, ends, strict=True))
+            order = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], -pairs[at][1]))
+            self.names[thread] = array("l", (names[at] for at in order))
+            self.starts[thread] = array("d", (starts[at] for at in order))
+            self.ends[thread] = array("d", (ends[at] for at in order))
+        self._ready = True
