@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 
 import click
 
-from fallback_gate.cli.instrument import answer, measuring, policy_of
+from fallback_gate.cli.instrument import Asked, answer, judging_evidence, settings
 from fallback_gate.cli.roofline import Amount
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import quantity
@@ -26,7 +25,7 @@ _BYTES = Amount("bytes", quantity.BYTES)
 @click.option("--rows", type=click.IntRange(1), help="With --peak: sequences in a decode step.")
 @click.option("--weights", type=_BYTES, help="With --peak: bytes of all weights that a step reads.")
 @click.option("--kv", type=_BYTES, default=0.0, help="With --peak: bytes of the KV cache that it reads.")
-@measuring
+@judging_evidence
 def bench_command(
     files: tuple[str, ...],
     baseline: tuple[str, ...],
@@ -34,12 +33,7 @@ def bench_command(
     rows: int | None,
     weights: float | None,
     kv: float,
-    policy: str | None,
-    today: date | None,
-    form: str,
-    exit_zero: bool,
-    color: str,
-    verbose: int,
+    **shared: Any,
 ) -> int:
     """Hold throughput and latency against a baseline, prefill and decode apart.
 
@@ -55,15 +49,12 @@ def bench_command(
       fallback-gate bench run.json --peak peak.json --rows 32 --weights 14GB
     """
     from fallback_gate.instruments import bench
-    from fallback_gate.policy.instruments import settings
 
-    chosen = settings(policy_of(policy, today).bounds, bench.INSTRUMENT)
+    asked = Asked(**shared)
+    chosen = settings(bench.INSTRUMENT, asked.policy, asked.today)
     most = _reachable(peak, rows, weights, kv)
     said = bench.read(files, chosen, baseline=baseline, reachable=most)
-    return answer(
-        [said], policy, today, form=form, exit_zero=exit_zero, color=color, verbose=verbose,
-        sheet=_sheet(said.details),
-    )  # fmt: skip
+    return answer(said, asked, _sheet(said.details))
 
 
 def _reachable(peak: str | None, rows: int | None, weights: float | None, kv: float) -> float | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from typing import Any
 
 import click
 
-from fallback_gate.cli.instrument import answer, measuring, policy_of
+from fallback_gate.cli.instrument import Asked, answer, judging_evidence, settings
 
 MOST_KERNELS = 12
 
@@ -19,17 +18,12 @@ MOST_KERNELS = 12
 @click.option(
     "-d", "--device", metavar="NAME", help="The device, where a tool counts bytes (rocprof, msprof)."
 )
-@measuring
+@judging_evidence
 def counters_command(
     file: str,
     baseline: str | None,
     device: str | None,
-    policy: str | None,
-    today: date | None,
-    form: str,
-    exit_zero: bool,
-    color: str,
-    verbose: int,
+    **shared: Any,
 ) -> int:
     """Find kernels that keep the memory busy and the matrix units idle.
 
@@ -45,18 +39,15 @@ def counters_command(
       fallback-gate counters counter_collection.csv --device MI300X --format json
     """
     from fallback_gate.instruments import counters, devices
-    from fallback_gate.policy.instruments import settings
 
-    chosen = settings(policy_of(policy, today).bounds, counters.INSTRUMENT)
+    asked = Asked(**shared)
+    chosen = settings(counters.INSTRUMENT, asked.policy, asked.today)
     roof = None
     if device:
         one = devices.device(device)
         roof = devices.roof(one.name, next(iter(one.peaks)))
     said = counters.read(file, chosen, device=roof, baseline=baseline)
-    return answer(
-        [said], policy, today, form=form, exit_zero=exit_zero, color=color, verbose=verbose,
-        sheet=_sheet(said.details, None if verbose else MOST_KERNELS),
-    )  # fmt: skip
+    return answer(said, asked, _sheet(said.details, None if asked.verbose else MOST_KERNELS))
 
 
 def _sheet(details: dict[str, Any] | Any, most: int | None) -> Iterator[str]:

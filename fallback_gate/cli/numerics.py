@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 
 import click
 
-from fallback_gate.cli.instrument import answer, measuring
+from fallback_gate.cli.instrument import Asked, answer, judging_evidence
 
 MOST_TENSORS = 20
 
@@ -16,16 +15,11 @@ MOST_TENSORS = 20
 @click.command("numerics")
 @click.argument("reference", metavar="REF")
 @click.argument("output", metavar="OUT")
-@measuring
+@judging_evidence
 def numerics_command(
     reference: str,
     output: str,
-    policy: str | None,
-    today: date | None,
-    form: str,
-    exit_zero: bool,
-    color: str,
-    verbose: int,
+    **shared: Any,
 ) -> int:
     """Compare tensors with a reference, by limits for each precision.
 
@@ -42,11 +36,9 @@ def numerics_command(
     """
     from fallback_gate.instruments import numerics
 
+    asked = Asked(**shared)
     said = numerics.read(reference, output)
-    return answer(
-        [said], policy, today, form=form, exit_zero=exit_zero, color=color, verbose=verbose,
-        sheet=_sheet(numerics.rows(said.details), None if verbose else MOST_TENSORS),
-    )  # fmt: skip
+    return answer(said, asked, _sheet(numerics.rows(said.details), None if asked.verbose else MOST_TENSORS))
 
 
 def _sheet(rows: list[Mapping[str, Any]], most: int | None) -> Iterator[str]:

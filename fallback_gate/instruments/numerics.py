@@ -24,7 +24,7 @@ from typing import Any, Final
 from fallback_gate.errors import InputError
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.tensors import numpy, tensors
-from fallback_gate.measures import Measurement
+from fallback_gate.measures import QUANTITIES, Measurement
 
 INSTRUMENT: Final = "numerics"
 _PIECE: Final = 1 << 21  # elements in memory at once
@@ -94,12 +94,19 @@ def read(reference: str, output: str) -> Evidence:
         "tensors",
         measurements=tuple(_measured(output, found, len(wrong))),
         problem="; ".join(problems) or None,
+        foreign=_foreign({one.dtype for one in found}),
         notes=(
             *wrong[:20],
             *([f"{len(extra)} tensors have no reference, such as {extra[0]}"] if extra else ()),
         ),
         details={"tensors": [_row(one) for one in found], "mismatched": wrong},
     )
+
+
+def _foreign(kinds: set[str]) -> frozenset[str]:
+    """Quantities of precisions in which no tensor is."""
+    others = {short for short, _ in TYPES.values()} | {"int"}
+    return frozenset(name for name in QUANTITIES[INSTRUMENT] if name.rpartition("_")[2] in others - kinds)
 
 
 def _row(one: Compared) -> dict[str, Any]:

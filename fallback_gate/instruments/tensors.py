@@ -160,11 +160,21 @@ def _torch(path: Path) -> dict[str, Any]:
         raise MissingExtra(
             f"{path} is torch's format: pip install torch, or save it as safetensors or npz"
         ) from None
+    import pickle
+    import warnings
+
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as wrong:  # torch raises what its unpickler raises, of any kind
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise InputError(
+            f"{path}: it holds more than tensors and plain containers, or is no whole file; objects are "
+            "never loaded: save the tensors alone, best as safetensors"
+        ) from None
+    except Exception as wrong:  # torch raises what its reader raises, of any kind
         first = (str(wrong).splitlines() or [type(wrong).__name__])[0]
-        raise InputError(f"{path}: torch does not load it as weights only: {first[:200]}") from None
+        raise InputError(f"{path}: torch can't load it: {first[:200]}") from None
     return dict(_flat(torch, path, "", loaded))
 
 

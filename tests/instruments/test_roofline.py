@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -79,6 +79,7 @@ def test_an_epilogue_is_fused_into_a_product_that_arithmetic_bounds() -> None:
 _POSITIVE = st.floats(1e-3, 1e15)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(_POSITIVE, _POSITIVE), min_size=1, max_size=5), _POSITIVE, _POSITIVE, _POSITIVE)
 def test_bounds_of_the_bound(
     kernels: list[tuple[float, float]], after: float, peak: float, bandwidth: float
@@ -146,6 +147,7 @@ def test_pictures(tmp_path: Path) -> None:
     assert len(root.findall("{*}circle")) == 1
 
 
+@settings(deadline=None)
 @given(st.text(), st.floats(), st.floats(), st.floats())
 def test_any_point_makes_a_picture_that_parses(
     name: str, intensity: float, rate: float, share: float
