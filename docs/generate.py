@@ -63,7 +63,9 @@ def pages() -> Mapping[str, str]:
     found = {f"readers/{reader.name}.md": manual.page(reader) for reader in READERS.values()}
     return found | {
         "readers/README.md": HEAD + manual.table(READERS.values()),
-        "policy.md": policy_page((DOCS / "policy.md").read_text(encoding="utf-8")),
+        **{
+            name: policy_page((DOCS / name).read_text(encoding="utf-8")) for name in ("policy.md", "trace.md")
+        },
         "proof-rules.md": PROOF_HEAD + _table(PROOF_COLUMNS, proof_rows(READERS.values())),
         "record-settings.md": SETTINGS_HEAD
         + _table(SETTINGS_COLUMNS, settings_rows())
@@ -154,13 +156,24 @@ def _keys(schema: Mapping[str, Any], what: str) -> str:
         return _entries(schema["definitions"])
     rows: list[list[str]] = []
     for name in what.split():
-        inner = schema if name == "top" else schema["definitions"].get(name) or schema["properties"][name]
+        inner = _section(schema, name)
         prefix = "" if name in ("top", *schema["definitions"]) else f"{name}."
         needed = inner.get("required", ())
         for key, value in inner["properties"].items():
             must = " Must be there." if key in needed and name != "top" else ""
             rows.append([f"`{prefix}{key}`", value["description"] + must])
     return _table(["key", "meaning"], rows)
+
+
+def _section(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The part of the schema that a word means: a definition, a key at the top, or an instrument."""
+    if name == "top":
+        return schema
+    top = schema["properties"]
+    found: Mapping[str, Any] = (
+        schema["definitions"].get(name) or top.get(name) or top["instruments"]["properties"][name]
+    )
+    return found
 
 
 def _entries(definitions: Mapping[str, Any]) -> str:

@@ -205,6 +205,22 @@ class Measurement:
         return QUANTITIES[self.instrument][self.name].unit
 
 
+class Ran(NamedTuple):
+    """An operator (`key` is `op`) or a user's function that was seen running, for a policy's first hot list.
+
+    `per_step` are its kernels in a step, `share` the kernel time of the kernels it is in, of all; it ran in
+    `steps` of `of` steps, 0 where it ran only outside of them. `is_eager`: as the framework's own kernels.
+    """
+
+    key: str
+    name: str
+    per_step: float
+    share: float
+    steps: int
+    of: int
+    is_eager: bool
+
+
 class State(str, Enum):
     """How a measurement stands to its limit."""
 

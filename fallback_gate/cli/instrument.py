@@ -77,7 +77,7 @@ def settings(instrument: str, policy: str | None, today: date | None) -> dict[st
 
 def answer(said: Evidence, asked: Asked, sheet: Iterable[str]) -> int:
     """Judge, print the report (`sheet`: the instrument's own lines below the text), return the exit code."""
-    from fallback_gate.reports import measured, safe
+    from fallback_gate.reports import instrument_json, safe
     from fallback_gate.weigh import judge
 
     verdict = judge([said], asked.policy, today=asked.today, exit_zero=asked.exit_zero)
@@ -88,7 +88,7 @@ def answer(said: Evidence, asked: Asked, sheet: Iterable[str]) -> int:
         to_stdout("\n".join([report.rstrip("\n"), *below]))
     elif asked.format in ("json", "json-v1"):
         details = {"format": said.format, **said.details}
-        to_stdout(measured.as_json(verdict, said.instrument, details))
+        to_stdout(instrument_json.render(verdict, said.instrument, details))
     else:
         to_stdout(dressed(verdict, [asked.format])[asked.format])
     return verdict.exit_code

@@ -81,6 +81,36 @@ def _strictly(logs: Sequence[str], rules: Sequence[str], today: date | None) -> 
     return verdict
 
 
+@policy_command.command(name="hot")
+@click.argument("trace")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it [default: standard output].")
+@click.option("--name", metavar="NAME", help="The policy's name [default: the file's].")
+@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@_TODAY
+def hot_command(trace: str, output: str | None, name: str | None, force: bool, today: date | None) -> int:
+    """Write a first policy from a kernel trace: hot is what ran in every step.
+
+    The trace of an uncompiled run, with stacks (torch.profiler, with_stack=True), tells most.
+    """
+    from fallback_gate.instruments.trace import kernels, ran, read
+    from fallback_gate.policy.hot import hot_policy
+
+    if output and os.path.lexists(output) and not force:
+        raise InputError(f"{output} is there; name another file, or take its place with --force")
+    summary = read(trace)
+    if not summary.steps:
+        raise InputError(f"{trace}: {summary.problem or 'no steps were found in it'}")
+    compiled = summary.by_origin[kernels.GENERATED] > 0
+    day = today or datetime.now(timezone.utc).date()
+    text = hot_policy(ran(summary), trace, name or _name(output), day, safe.inline, compiled=compiled)
+    if output is None:
+        to_stdout(text)
+        return 0
+    to_files([(output, text)], keep=[trace])
+    click.echo(safe.inline(f"wrote {output}: read each line, then `fallback-gate policy lint {output}`"))
+    return 0
+
+
 @policy_command.command(name="lint")
 @click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
 @click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")

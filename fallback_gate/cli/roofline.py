@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fallback_gate import quantity
 from fallback_gate.cli.options import Day, form
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.errors import InputError
-from fallback_gate.instruments import quantity
 
 if TYPE_CHECKING:
     from fallback_gate.instruments.devices import Roof
@@ -123,13 +123,15 @@ def roofline_command(form: str, devices: bool, plot: Path | None, counters: str 
       fallback-gate roofline -d H200 --rows 32 --weights 437MB --kv 60MB
       fallback-gate roofline --bytes-before 2109MB --bytes-after 1873MB --claim 2x
     """
-    from fallback_gate.reports import roofline_report
+    from fallback_gate.instruments import roofline
+    from fallback_gate.reports import dump, roofline_report
 
     if devices:
         from fallback_gate.instruments.devices import table
 
-        show = roofline_report.devices_json if form == "json" else roofline_report.devices
-        to_stdout(show(table()))
+        rows = roofline.device_data(table())
+        listed = {"schema": "fallback-gate/devices-1", "devices": rows}
+        to_stdout(dump.dump(listed) if form == "json" else roofline_report.devices(rows))
         return 0
     roof = _roof(asked)
     reading = _reading(roof, asked)
@@ -139,11 +141,11 @@ def roofline_command(form: str, devices: bool, plot: Path | None, counters: str 
         raise InputError("--counters are kernels to plot: name the picture with --plot FILE.svg")
     held = _held(reading, asked["policy"], asked["today"])
     refused = held is not None and held[0] == "refused"
+    told = roofline.data(reading)
     if form == "json":
-        outcome = {"verdict": held[0] if held else None, "exit_code": int(refused)}
-        to_stdout(roofline_report.as_json(reading, outcome))
+        to_stdout(dump.dump({**told, "verdict": held[0] if held else None, "exit_code": int(refused)}))
     else:
-        to_stdout(roofline_report.text(reading, held[1] if held else None))
+        to_stdout(roofline_report.text(told, held[1] if held else None))
     return int(refused)
 
 

@@ -54,7 +54,7 @@ def trace_command(
       fallback-gate trace decode.json.gz --baseline good.json.gz --policy fallback-gate.yaml
       fallback-gate trace decode.json.gz --format json
     """
-    from fallback_gate.reports import measured
+    from fallback_gate.reports import instrument_json
     from fallback_gate.weigh import judge
 
     evidence = traced(file, baseline)
@@ -63,7 +63,7 @@ def trace_command(
         in_color = wants_color(color, os.environ, sys.stdout.isatty())
         to_stdout(for_terminal(verdict, color=in_color, verbose=verbose, quiet=quiet))
     elif format in ("json", "json-v1"):
-        to_stdout(measured.as_json(verdict, "trace", evidence.details))
+        to_stdout(instrument_json.render(verdict, "trace", evidence.details))
     else:
         to_stdout(dressed(verdict, [format])[format])
     return verdict.exit_code

@@ -16,12 +16,15 @@ for the next, and kernels far from their roof before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
-from fallback_gate.instruments.devices import Roof
+from fallback_gate.instruments.devices import Device, Roof
 
-BYTES_OF = {
+SCHEMA: Final = "fallback-gate/roofline-1"
+BYTES_OF: Final = {
     "fp64": 8.0,
     "fp32": 4.0,
     "tf32": 4.0,
@@ -158,3 +161,52 @@ class Reading:
         if self.claim is None or self.fusion is None:
             return None
         return self.claim / self.fusion.max_speedup
+
+
+def data(reading: Reading) -> dict[str, Any]:
+    """The JSON form: keys are there always, and null is what was not asked for."""
+    roof, work, saved = reading.roof, reading.work, reading.fusion
+    return {
+        "schema": SCHEMA,
+        "device": roof.device if roof else None,
+        "dtype": roof.dtype if roof else None,
+        "sparse": roof.sparse if roof else None,
+        "source": roof.source if roof else None,
+        "peak_flops": roof.peak if roof else None,
+        "bandwidth": roof.bandwidth if roof else None,
+        "balance": roof.balance if roof else None,
+        "work": (work.name or None) if work else None,
+        "flops": work.flops if work else None,
+        "bytes": work.bytes if work else None,
+        "intensity": _finite(work.intensity) if work else None,
+        "naive_intensity": _finite(reading.naive.intensity) if reading.naive else None,
+        "bound": reading.bound,
+        "attainable_flops": _finite(reading.attainable),
+        "seconds_at_least": _finite(reading.seconds),
+        "max_speedup": saved.max_speedup if saved else None,
+        "bytes_before": sum(work.bytes for work in saved.before) if saved else None,
+        "bytes_after": saved.after.bytes if saved else None,
+        "why": saved.why if saved else None,
+        "claim": reading.claim,
+        "claim_over_bound": reading.claim_over_bound,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """A number that JSON has."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def device_data(table: Sequence[Device]) -> list[dict[str, Any]]:
+    """The device table as plain values, in FLOP and bytes a second."""
+    return [
+        {
+            "name": one.name,
+            "aliases": list(one.aliases),
+            "bandwidth": one.bandwidth,
+            "basis": one.basis,
+            "source": one.source,
+            "peaks": {dtype: asdict(peak) for dtype, peak in one.peaks.items()},
+        }
+        for one in table
+    ]

@@ -1,14 +1,13 @@
-"""Room 7: what instruments measured: as rows for people, and as JSON for one instrument's own command."""
+"""Room 7: what instruments measured, as rows of the text report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from fallback_gate.measures import Measured, State, amount
 from fallback_gate.model import Verdict
-from fallback_gate.reports import json_report, layout, safe
-from fallback_gate.reports.dump import dump
+from fallback_gate.reports import layout, safe
 from fallback_gate.reports.sheet import Sheet
 
 WORDS: Final[Mapping[State, str]] = {
@@ -47,11 +46,3 @@ def section(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         line = layout.cut("  ".join([*cells, limit]).rstrip(), sheet.width - 2)
         yield f"  {sheet.paint(line, style)}" if style else f"  {line}"
     yield from sheet.rest(len(found) - len(shown))
-
-
-def as_json(verdict: Verdict, instrument: str, details: Mapping[str, Any]) -> str:
-    """The report of one instrument: its own `details` at the top, and what the gate made of them."""
-    whole = json_report.document(verdict)
-    first = {name: whole[name] for name in ("tool", "verdict", "exit_code", "today", "policy")}
-    last = {name: whole[name] for name in ("measurements", "reasons", "notes", "events")}
-    return dump({"schema": f"fallback-gate/{instrument}-1", **first, **details, **last})

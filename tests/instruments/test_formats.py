@@ -132,14 +132,15 @@ def test_ascend_by_steps_and_the_cpu_counts_as_eager(tmp_path: Path) -> None:
             [
                 ("aclnnMatmul_1", "MatMulV2", "AI_CORE"),
                 ("triton_fused_3", "triton", "AI_VECTOR_CORE"),
-                ("aclnnNonzero_9", "NonZero", "AI_CPU"),
+                ("Nonzero_9", "NonZero", "AI_CPU"),
+                ("aclnnMul_MulAiCore_Mul", "Mul", "AI_VECTOR_CORE"),
             ]
         )
     ]
     path.write_text("\n".join([head, *lines]), "utf-8")
     found = read(path)
-    assert (found.steps, found.kernels_per_step) == (2, 3)
-    assert origins(found) == {"eager": 2, "generated": 2, "library": 2}
+    assert (found.steps, found.kernels_per_step) == (2, 4)
+    assert origins(found) == {"eager": 4, "generated": 2, "library": 2}
     assert ("NonZero", "eager") in found.operators
 
 

@@ -28,7 +28,7 @@ _GRAPH = re.compile(r"(cuda|hip|cu)GraphLaunch")
 _LAUNCH = re.compile(r"Launch|Enqueue")
 _NOT_THE_USERS = re.compile(
     r"^<|<built-in|(^|/)(torch|site-packages|dist-packages)/|^(threading|contextlib|runpy|functools|queue)\.py|"
-    r"importlib|/lib/python3"
+    r"importlib|/lib/python3|torchinductor_|(^|/)c[a-z2-7]{30,}\.py|: torch_dynamo_resume_in_|^nn\.Module: "
 )
 _DEVICE = re.compile(r"/device:(?!CPU)")
 

@@ -47,7 +47,7 @@ _ORIGINS: Final = tuple(
     )
 )
 
-_OPERATORS: Final = tuple(
+OPERATORS: Final = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
         (r"multi_tensor_apply_kernel.*::Copy<", "_foreach_copy_"),
@@ -147,7 +147,7 @@ def origin_of_call(called: str, name: str) -> str:
 @lru_cache(maxsize=65_536)
 def operator(name: str) -> str | None:
     """The ATen operator that an eager kernel of this name computes, such as `aten::softplus`, if it tells."""
-    for pattern, known in _OPERATORS:
+    for pattern, known in OPERATORS:
         if pattern.search(name):
             return f"aten::{known}"
     for found in _KERNEL.finditer(name):

@@ -10,6 +10,7 @@ from fallback_gate.instruments.trace import kernels, steps
 from fallback_gate.instruments.trace.links import Link, Links
 from fallback_gate.instruments.trace.timeline import Timeline
 
+MOST_UNKNOWN = 0.5  # of the kernels, for the share of eager ones to mean something
 SMALL = 10.0  # us; a kernel under it does not hide its launch
 
 
@@ -43,6 +44,8 @@ class Summary:
     kernel_us_per_step: float = 0.0
     step_us: float = 0.0
     operators: dict[tuple[str, str], Operator] = field(default_factory=dict)
+    functions: dict[str, Operator] = field(default_factory=dict)  # the user's, by frame, with what they call
+    outside: Counter[tuple[str, str]] = field(default_factory=Counter)  # operators out of every step
     problem: str | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -74,15 +77,29 @@ def summarise(timeline: Timeline) -> Summary:
     busy = []
     for step in found:
         seen: set[tuple[str, str]] = set()
+        called: set[str] = set()
         before = whole.microseconds
         for kernel in step.kernels:
             link = links.of(kernel)
             name = timeline.names[timeline.kernel_names[kernel]]
             _count(whole, link, name, timeline.kernel_times[kernel])
             seen.add((link.operator, link.origin))
+            called.update(link.stack)
         for key in seen:
             whole.operators[key].steps += 1
+        for frame in called:
+            whole.functions[frame].steps += 1
         busy.append(whole.microseconds - before)
+    counted = {kernel for step in found for kernel in step.kernels}
+    for kernel in range(len(timeline.kernel_names)):
+        if kernel not in counted:
+            link = links.of(kernel)
+            whole.outside[link.operator, link.origin] += 1
+    if whole.share(kernels.OTHER) > MOST_UNKNOWN:
+        whole.problem = whole.problem or (
+            f"{whole.share(kernels.OTHER):.0%} of the kernels have names of no known origin: eager ones may "
+            "be among them"
+        )
     whole.kernels_per_step = float(median(len(step.kernels) for step in found))
     whole.graphs_per_step = float(median(step.graphs for step in found))
     whole.kernel_us_per_step = median(busy)
@@ -105,6 +122,10 @@ def _count(whole: Summary, link: Link, kernel: str, time: float) -> None:
     operator.kernel_names[kernel] += 1
     if link.stack:
         operator.stacks[link.stack] += 1
+        for frame in set(link.stack):
+            function = whole.functions.setdefault(frame, Operator(frame, link.origin))
+            function.kernels += 1
+            function.microseconds += time
 
 
 def _of_totals(timeline: Timeline) -> Summary:

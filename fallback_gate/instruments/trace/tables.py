@@ -10,7 +10,8 @@
     msprof op_statistic                     OP Type, Core Type, Count, Total Time(us)
 
 A row is known by its column names, whatever stands between them. On Ascend a task of type AI_CPU is an
-operator that left the AI cores: it counts as eager.
+operator that left the AI cores, and `aclnn...` is a call of one operator, as torch_npu makes them where no
+graph was compiled: both count as eager, the `aclnn` calls of fused and matrix operators aside.
 
 Sources: docs.nvidia.com/nsight-systems/UserGuide ("CLI stats report");
 rocm.docs.amd.com/projects/rocprofiler-sdk ("Using rocprofv3");
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -31,6 +33,7 @@ from fallback_gate.sources.reader import Reader
 
 _LINES_BEFORE = 200  # lines that may stand before the names of the columns
 _COPIES = ("[CUDA memcpy", "[CUDA memset", "CopyDeviceTo", "CopyHostTo", "FillBuffer")
+_LIBRARY = re.compile(r"(?i)matmul|gemm|attention|conv|grouped|moe|rms_?norm|rope|swiglu|quant|hcom|hccl")
 _AI_CPU = ("AI_CPU", "AICPU")
 
 
@@ -150,7 +153,7 @@ def _row(timeline: Timeline, table: Table, row: Mapping[str, str], steps: dict[s
 
 def _ascend(name: str, core: str) -> str:
     """The origin of an Ascend task: the vendor's operator library, a compiler's kernel, or the CPU."""
-    if core.strip().upper() in _AI_CPU:
+    if core.strip().upper() in _AI_CPU or (name.startswith("aclnn") and not _LIBRARY.search(name)):
         return EAGER
     known = origin(name)
     return LIBRARY if known == OTHER else known

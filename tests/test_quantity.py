@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.instruments import quantity
+from fallback_gate import quantity
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The annex: amounts as people and data sheets write them: `437MB`, `3.35TB/s`, `990 TFLOPS`, `2^31`.
+"""Beside the vocabulary: amounts as people and data sheets write them: `437MB`, `3.35TB/s`, `990 TFLOPS`.
 
 Prefixes are decimal (1 MB is 1,000,000 bytes) unless they have an i (1 MiB is 1,048,576). Case does not
 matter, so a `b` is a byte: bits are nobody's unit here.
