@@ -10,19 +10,20 @@ sets all three.
 A decode step of one sequence looks the same by nature: each weight is read for one product. Hold such runs
 against a baseline (bytes), or set the thresholds for them.
 
-`counter_formats.py` reads the files of Nsight Compute, DCGM, rocprof and msprof.
+`formats.py` knows the files of Nsight Compute, DCGM, rocprof and msprof.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fallback_gate.errors import InputError, Unreadable
-from fallback_gate.instruments import counter_formats, text
-from fallback_gate.instruments.counter_formats import Sample
+from fallback_gate.instruments import text
+from fallback_gate.instruments.counters.fingerprint import WHOLE, Fingerprint, fingerprints, matches
+from fallback_gate.instruments.counters.formats import recognise
+from fallback_gate.instruments.counters.kernel import Kernel
+from fallback_gate.instruments.counters.sample import Format
 from fallback_gate.instruments.devices import Roof
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.roofline_plot import Point
@@ -30,85 +31,7 @@ from fallback_gate.measures import SETTINGS, Measurement
 from fallback_gate.model import Kind, Report, Scope
 
 INSTRUMENT: Final = "counters"
-WHOLE: Final = "whole"
 KNOWN: Final = 0.95  # of the time must have both counters
-
-_LIKELY: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind, says)
-    for pattern, kind, says in (
-        (
-            r"naive|(?:^|[_:])ref(?:erence)?_|im2col",
-            "reference",
-            "a naive or reference kernel, by its own name",
-        ),
-        (r"dequant|unpack_(?:int|weight)", "dequantise", "weights dequantised to memory before the product"),
-        (
-            r"(?:^|[_:<])(?:index|gather|vectorized_gather|take|embedding)(?:_|$|\d|<|Kernel|\()(?!copy)",
-            "gather",
-            "rows gathered into a copy before they are used: the reference implementation of a grouped GEMM "
-            "or of paged attention",
-        ),
-        (r"softmax", "softmax", "softmax as a kernel of its own: attention that is not fused"),
-        (
-            r"gemv|gemm|nvjet|cutlass|cublas|matmul|bmm|Cijk_",
-            "product",
-            "a matrix product of few rows for each matrix: bytes bound it",
-        ),
-        (r"copy|clone|expand|(?:^|_)cat(?:_|$)|transpose|contiguous|permute", "copy", "a copy in memory"),
-        (
-            r"elementwise|_poi_|pointwise",
-            "pointwise",
-            "a pointwise kernel that is not fused into its neighbours",
-        ),
-        (r"reduce|_red_|_per_|norm", "reduction", "a reduction as a kernel of its own"),
-    )
-)
-
-
-@dataclass(slots=True)
-class Kernel:
-    """All launches of one kernel: microseconds, and per cent of the peaks, weighted by time."""
-
-    name: str
-    launches: int = 0
-    us: float = 0.0
-    bytes: float | None = None
-    _dram: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    _tensor: list[float] = field(default_factory=lambda: [0.0, 0.0])
-
-    def add(self, sample: Sample) -> None:
-        """Count one launch, or one sample of a device."""
-        self.launches += 1
-        self.us += sample.us
-        if sample.bytes is not None:
-            self.bytes = (self.bytes or 0.0) + sample.bytes
-        for sums, value in ((self._dram, sample.dram_pct), (self._tensor, sample.tensor_pct)):
-            if value is not None:
-                sums[0] += value * sample.us
-                sums[1] += sample.us
-
-    @property
-    def dram_pct(self) -> float | None:
-        """Per cent of the memory's peak."""
-        return self._dram[0] / self._dram[1] if self._dram[1] else None
-
-    @property
-    def tensor_pct(self) -> float | None:
-        """Per cent of the matrix units' peak."""
-        return self._tensor[0] / self._tensor[1] if self._tensor[1] else None
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """Memory busy, matrix units idle: the whole file or one kernel, and what it looks like."""
-
-    scope: str  # whole, kernel or device
-    name: str
-    dram_pct: float
-    tensor_pct: float
-    share: float
-    kind: str | None
-    likely: str
 
 
 def read(
@@ -131,7 +54,7 @@ def read(
     before = _whole(_collected(baseline, device)[1]) if baseline else None
     if problem is None:
         problem = _untold(kernels)
-    found = _fingerprints(form, kernels, whole, chosen)
+    found = fingerprints(form, kernels, whole, chosen)
     measured: list[Measurement] = []
     if found or problem is None:
         measured.append(Measurement(INSTRUMENT, "fingerprints", float(len(found)), path))
@@ -162,13 +85,11 @@ def read(
     )
 
 
-def _collected(
-    path: str, device: Roof | None
-) -> tuple[counter_formats.Format, list[Kernel], str | None, list[str]]:
+def _collected(path: str, device: Roof | None) -> tuple[Format, list[Kernel], str | None, list[str]]:
     """The kernels of a file, those that take longest first."""
     kernels: dict[str, Kernel] = {}
     problem = None
-    form, samples = counter_formats.recognise(path, device)
+    form, samples = recognise(path, device)
     try:
         for sample in samples:
             kernel = kernels.get(sample.name)
@@ -191,7 +112,7 @@ def _whole(kernels: Iterable[Kernel]) -> Kernel:
         whole.us += kernel.us
         if kernel.bytes is not None:
             whole.bytes = (whole.bytes or 0.0) + kernel.bytes
-        for mine, its in ((whole._dram, kernel._dram), (whole._tensor, kernel._tensor)):
+        for mine, its in ((whole.dram, kernel.dram), (whole.tensor, kernel.tensor)):
             mine[0] += its[0]
             mine[1] += its[1]
     return whole
@@ -203,58 +124,14 @@ def _untold(kernels: Iterable[Kernel]) -> str | None:
     total = sum(kernel.us for kernel in kernels)
     missing = []
     for what, sums in (
-        ("the memory", [kernel._dram[1] for kernel in kernels]),
-        ("the matrix units", [kernel._tensor[1] for kernel in kernels]),
+        ("the memory", [kernel.dram[1] for kernel in kernels]),
+        ("the matrix units", [kernel.tensor[1] for kernel in kernels]),
     ):
         if sum(sums) < KNOWN * total:
             missing.append(f"{what} (there for {sum(sums) / total:.0%} of the time)" if sum(sums) else what)
     if not missing:
         return None
     return f"counters are missing of {' and of '.join(missing)}: docs/instruments.md says what to collect"
-
-
-def _fingerprints(
-    form: counter_formats.Format, kernels: list[Kernel], whole: Kernel, chosen: Mapping[str, float]
-) -> list[Fingerprint]:
-    total = sum(kernel.us for kernel in kernels) or 1.0
-    scope = "kernel" if form.names_kernels else "device"
-    least = chosen["kernel_share"] if form.names_kernels else 0.0
-    found = []
-    for kernel in kernels:
-        if _matches(kernel, chosen) and kernel.us / total >= least:
-            kind, says = _likely(kernel.name) if form.names_kernels else (None, form.advice)
-            found.append(_print(scope, kernel, kernel.us / total, kind, says))
-    if _matches(whole, chosen):
-        kinds = {one.kind for one in found}
-        says = form.advice if not form.names_kernels else "bytes bound the whole, and the matrix units wait"
-        kind = None
-        if {"gather", "product"} <= kinds:
-            kind = "gathered grouped GEMM"
-            says = "weights gathered for each token and small products: the reference of a grouped GEMM"
-        elif {"softmax", "product"} <= kinds:
-            kind = "unfused attention"
-            says = "products with a softmax between them: attention that is not fused"
-        found.insert(0, _print(WHOLE, whole, 1.0, kind, says))
-    return found
-
-
-def _matches(kernel: Kernel, chosen: Mapping[str, float]) -> bool:
-    if kernel.dram_pct is None or kernel.tensor_pct is None:
-        return False
-    return kernel.dram_pct > 100 * chosen["hbm_above"] and kernel.tensor_pct < 100 * chosen["tensor_below"]
-
-
-def _print(scope: str, kernel: Kernel, share: float, kind: str | None, says: str) -> Fingerprint:
-    dram, tensor = kernel.dram_pct or 0.0, kernel.tensor_pct or 0.0
-    return Fingerprint(scope, kernel.name, dram, tensor, share, kind, says)
-
-
-def _likely(name: str) -> tuple[str | None, str]:
-    """What a kernel of this name probably is."""
-    for pattern, kind, says in _LIKELY:
-        if pattern.search(name):
-            return kind, says
-    return None, "bytes bound it; its name says no more"
 
 
 def _report(one: Fingerprint) -> Report:
@@ -275,7 +152,7 @@ def _report(one: Fingerprint) -> Report:
 
 
 def _details(
-    form: counter_formats.Format,
+    form: Format,
     kernels: list[Kernel],
     whole: Kernel,
     found: list[Fingerprint],
@@ -292,7 +169,7 @@ def _details(
             "dram_pct": kernel.dram_pct,
             "tensor_pct": kernel.tensor_pct,
             "dram_bytes": kernel.bytes,
-            "fingerprint": _matches(kernel, chosen),
+            "fingerprint": matches(kernel, chosen),
         }
 
     return {
