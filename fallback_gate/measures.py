@@ -28,6 +28,34 @@ class Quantity(NamedTuple):
     default: tuple[str, ...] = ()
 
 
+_KINDS: Final = {
+    # type: limits of the relative error in norm and of the cosine
+    "fp64": ("<=0.0001%", ">=0.9999"),
+    "fp32": ("<=0.1%", ">=0.9999"),
+    "fp16": ("<=2%", ">=0.999"),
+    "bf16": ("<=5%", ">=0.999"),
+    "fp8": ("<=20%", ">=0.98"),
+}
+
+
+def _numerics() -> dict[str, Quantity]:
+    """What is measured of tensors, by the type of the output."""
+    found = {
+        "mismatched": Quantity("tensors", "tensors that are missing or of another shape", ("<=0",)),
+        "nonfinite": Quantity("places", "NaN or infinite where the reference is not", ("<=0",)),
+        "max_abs_int": Quantity("", "largest difference of whole numbers", ("<=0",)),
+    }
+    for kind, (relative, cosine) in _KINDS.items():
+        found |= {
+            f"max_abs_{kind}": Quantity("", f"largest absolute error of {kind}"),
+            f"max_relative_{kind}": Quantity("share", f"largest relative error of {kind}, away from zero"),
+            f"relative_l2_{kind}": Quantity("share", f"relative error of {kind} in the norm", (relative,)),
+            f"max_ulp_{kind}": Quantity("ulp", f"most representable numbers between, of {kind}"),
+            f"cosine_{kind}": Quantity("", f"cosine of the angle to the reference, of {kind}", (cosine,)),
+        }
+    return found
+
+
 QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
     "trace": {
         "steps": Quantity("steps", "whole steps that the trace holds"),
@@ -49,8 +77,62 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "kernel_us_per_step": Quantity("us", "time in kernels in a step, the median"),
         "step_us": Quantity("us", "a step from its start to its end, as it was profiled, the median"),
     },
+    "counters": {
+        "fingerprints": Quantity(
+            "kernels", "memory busy and matrix units idle, for the whole or a kernel of weight", ("<=0",)
+        ),
+        "dram_share": Quantity("share", "use of the memory's bandwidth, weighted by time"),
+        "tensor_share": Quantity("share", "use of the matrix units, weighted by time"),
+        "dram_bytes": Quantity("bytes", "bytes to and from the memory", ("<=110% of baseline",)),
+    },
+    "bench": {
+        "prefill_tokens_per_second": Quantity(
+            "tok/s", "prompt tokens of a request over its time to first token"
+        ),
+        "decode_tokens_per_second": Quantity("tok/s", "tokens of one sequence after its first"),
+        "output_tokens_per_second": Quantity("tok/s", "tokens of all sequences over the whole run"),
+        "ttft_ms": Quantity("ms", "time to first token, the median"),
+        "tpot_ms": Quantity("ms", "time per output token after the first, the median"),
+        "prefill_slowdown": Quantity("share", "prefill below its baseline, beyond the noise", ("<=5%",)),
+        "decode_slowdown": Quantity("share", "decode below its baseline, beyond the noise", ("<=5%",)),
+        "output_slowdown": Quantity("share", "output below its baseline, beyond the noise", ("<=5%",)),
+        "ttft_slowdown": Quantity(
+            "share", "time to first token above its baseline, beyond the noise", ("<=10%",)
+        ),
+        "tpot_slowdown": Quantity("share", "time per token above its baseline, beyond the noise", ("<=5%",)),
+        "decode_efficiency": Quantity("share", "output over what the measured peak allows", (">=10%",)),
+    },
+    "numerics": _numerics(),
+    "roofline": {
+        "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
+        "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),
+        "claim_over_bound": Quantity(
+            "share", "a claimed gain as a share of the most that the bytes allow", ("<=102%",)
+        ),
+    },
 }
 """Instrument, then the name of the quantity."""
+
+
+class Setting(NamedTuple):
+    """What a policy may set for how an instrument looks: a fraction, written as a percentage."""
+
+    meaning: str
+    default: float
+
+
+SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
+    "bench": {
+        "minimum_effect": Setting("change that counts at least, however quiet the runs are", 0.03),
+        "maximum_noise": Setting("noise of a comparison above which it tells nothing", 0.10),
+    },
+    "counters": {
+        "hbm_above": Setting("use of the memory above which a kernel has the fingerprint", 0.70),
+        "tensor_below": Setting("use of the matrix units under which it has", 0.20),
+        "kernel_share": Setting("share of the time from which a kernel counts by itself", 0.10),
+    },
+}
+"""Instrument, then the name of the setting; names differ from those of its quantities."""
 
 _COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,
@@ -93,6 +175,13 @@ def limit(text: str, unit: str) -> Limit | str:
         return "needs a percent sign, since the quantity is a share"
     number = float(found["number"])
     return Limit(text.strip(), found["sign"], number / 100 if percent else number, of_baseline)
+
+
+def fraction(text: str) -> float | None:
+    """The fraction that a percentage from 0% to 100% says; None for any other text."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", text, re.ASCII)
+    value = float(found[1]) / 100 if found else None
+    return value if value is not None and value <= 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.measures import Measured, State
+from fallback_gate.measures import QUANTITIES, Measured, State
 from fallback_gate.model import (
     EXIT_CODES,
     Class,
@@ -56,6 +56,7 @@ def weigh(evidence: Sequence[Evidence], rule: Policy, today: date) -> Weighed:
             *_sentences(measured, State.OPEN),
             *(f"{said.path}: {said.problem}" for said in evidence if said.problem),
             *(f"the policy expects evidence of the instrument {name}, and none was given" for name in absent),
+            *_unmeasured(evidence, rule),
         ),
         notes=(
             *(f"{said.path}: {note}" for said in evidence for note in said.notes),
@@ -114,6 +115,20 @@ def judge(
         tool_version=__version__,
         measurements=weighed.measured,
     )
+
+
+def _unmeasured(evidence: Sequence[Evidence], rule: Policy) -> list[str]:
+    """Limits of the policy that a file of their instrument says nothing of: it can't be told if they hold."""
+    return [
+        f"{said.path}: the policy limits {bound.name} ({bound.source}), and the file does not say it"
+        + (", or there is no baseline" if bound.name.endswith("_slowdown") else "")
+        for said in evidence
+        for bound in rule.bounds
+        if bound.instrument == said.instrument
+        and bound.name in QUANTITIES[said.instrument]
+        and bound.name not in said.foreign
+        and not any(bound.name == one.name for one in said.measurements)
+    ]
 
 
 def _sentences(measured: Iterable[Measured], state: State) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from datetime import date
 
 import click
 
+from fallback_gate.cli.beside import beside, measured
 from fallback_gate.cli.options import Day
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress, progress_of_many
@@ -63,6 +64,7 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option("--trace", metavar="FILE", multiple=True,
               help="A kernel trace to judge beside the logs (see `trace`).")  # fmt: skip
 @click.option("--trace-baseline", metavar="FILE", help="The trace of a good run, to compare with.")
+@beside
 @click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
 @click.option(
     "--hash", is_flag=True, help="SHA-256 and line count of each log in the reports (reads it again)."
@@ -92,6 +94,11 @@ def check_command(
     sealed: bool,
     trace: tuple[str, ...],
     trace_baseline: str | None,
+    counters: tuple[str, ...],
+    counters_baseline: str | None,
+    bench: tuple[str, ...],
+    bench_baseline: tuple[str, ...],
+    numerics: str | None,
     rules: tuple[str, ...],
     hash: bool,
     engine: str | None,
@@ -121,6 +128,7 @@ def check_command(
         from fallback_gate.cli.trace import traced
 
         evidence = [traced(file, trace_baseline) for file in trace]
+    evidence += measured(counters, counters_baseline, bench, bench_baseline, numerics, policy, today)
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
         verdict = check(
@@ -148,6 +156,7 @@ def check_command(
     )
     kept = [log.path.partition("!/")[0] for log in verdict.logs]
     kept += [policy or "", waiver or "", baseline or "", *rules, *trace, trace_baseline or ""]
+    kept += [*counters, counters_baseline or "", *bench, *bench_baseline]
     to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())

@@ -17,7 +17,8 @@ class Evidence:
     `reports` hold what can be a fallback; `suspects` are the names (`Report.op`) of those that count also
     where no hot entry of the policy names them: what ran eager and did not in the baseline. `blame` are
     names of measurements whose excess makes all of the reports count. `problem` says why the file proves
-    less than it should (cut short, no kernels): the verdict is then unproven. `notes` are for the reader.
+    less than it should (cut short, no kernels): the verdict is then unproven. `foreign` are quantities that
+    the file has nothing to do with, such as those of another precision. `notes` are for the reader.
     `details` are what the instrument's own report shows beside, plain values only.
     """
 
@@ -30,5 +31,6 @@ class Evidence:
     suspects: frozenset[str] = frozenset()
     blame: frozenset[str] = frozenset()
     problem: str | None = None
+    foreign: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -2,8 +2,10 @@
 
     instruments:
       trace: {eager_kernel_share: "<=30%", kernels_per_step: "<=600"}
+      counters: {hbm_above: 80%, fingerprints: "<=1"}
 
-A limit `of baseline` needs one: where the policy sets it and none was given, the verdict is unproven.
+A limit `of baseline` needs one: where the policy sets it and none was given, the verdict is unproven. A
+setting, such as `hbm_above`, is a percentage by which an instrument looks.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fallback_gate import measures
-from fallback_gate.measures import QUANTITIES, Limit, Measured, Measurement, State
+from fallback_gate.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
 from fallback_gate.policy import checks
 from fallback_gate.policy.document import Page, shown
 
@@ -31,10 +33,18 @@ def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
     found = []
     said = checks.mapping(page, ("instruments",), top.get("instruments", {}), tuple(QUANTITIES))
     for instrument, limits in said.items():
-        known = QUANTITIES[instrument]
+        known, settable = QUANTITIES[instrument], SETTINGS.get(instrument, {})
         place = ("instruments", instrument)
-        for name, value in checks.mapping(page, place, limits, tuple(known)).items():
+        for name, value in checks.mapping(page, place, limits, (*known, *settable)).items():
             text = checks.text(page, (*place, name), value)
+            if name in settable:
+                setting = None if text is None else measures.fraction(text)
+                if setting is not None:
+                    source = page.source((*place, name))
+                    found.append(Bound(instrument, name, Limit(str(text), "=", setting), source))
+                elif text is not None:
+                    page.complain((*place, name), f"{shown(text)} is no percentage", 'write one, "70%"')
+                continue
             read = None if text is None else measures.limit(text, known[name].unit)
             if isinstance(read, str):
                 example = "<=30%" if known[name].unit == "share" else "<=600"
@@ -42,6 +52,12 @@ def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
             elif read is not None:
                 found.append(Bound(instrument, name, read, page.source((*place, name))))
     return tuple(found)
+
+
+def settings(policy: Iterable[Bound], instrument: str) -> dict[str, float]:
+    """How an instrument is to look, as fractions: what the policy sets, else the defaults."""
+    own = {bound.name: bound.limit.number for bound in policy if bound.instrument == instrument}
+    return {name: own.get(name, setting.default) for name, setting in SETTINGS.get(instrument, {}).items()}
 
 
 def hold(measurements: Iterable[Measurement], policy: tuple[Bound, ...]) -> tuple[Measured, ...]:

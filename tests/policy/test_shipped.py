@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fallback_gate.errors import PolicyError
+from fallback_gate.measures import QUANTITIES, SETTINGS
 from fallback_gate.model import Class, Kind, Scope
 from fallback_gate.policy import cases, checks, entry, judge, load, messages, sheet, shipped
 
@@ -20,6 +21,7 @@ from .make import OURS, TODAY, event, written
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "fallback_gate" / "policy" / "schema.json").read_text("utf-8"))
 DEFINITIONS: dict[str, Any] = SCHEMA["definitions"]
+LIMITS = SCHEMA["properties"]["instruments"]["properties"]
 ALL = ("llm-decode", "moe-serving", "strict", "training", "vision")
 
 
@@ -144,6 +146,12 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
         (sheet.UNLISTED, SCHEMA["properties"]["unlisted"]["enum"]),
         (cases.KEYS, DEFINITIONS["case"]["properties"]),
         (cases.VERDICTS, DEFINITIONS["case"]["properties"]["verdict"]["enum"]),
+        (QUANTITIES, SCHEMA["properties"]["instruments"]["properties"]),
+        (QUANTITIES, SCHEMA["properties"]["expect"]["properties"]["instruments"]["items"]["enum"]),
+        *(
+            ({**known, **SETTINGS.get(name, {})}, LIMITS[name]["properties"])
+            for name, known in QUANTITIES.items()
+        ),
         (entry.MATCH_KEYS, list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"])))),
     ],
 )
