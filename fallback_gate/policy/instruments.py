@@ -11,12 +11,13 @@ setting, such as `hbm_above`, is a percentage by which an instrument looks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fallback_gate import measures
 from fallback_gate.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
-from fallback_gate.policy import checks
-from fallback_gate.policy.document import Page, shown
+
+if TYPE_CHECKING:
+    from fallback_gate.policy.document import Page
 
 
 class Bound(NamedTuple):
@@ -30,6 +31,9 @@ class Bound(NamedTuple):
 
 def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
     """The limits under `instruments` of a page."""
+    from fallback_gate.policy import checks
+    from fallback_gate.policy.document import shown
+
     found = []
     said = checks.mapping(page, ("instruments",), top.get("instruments", {}), tuple(QUANTITIES))
     for instrument, limits in said.items():
