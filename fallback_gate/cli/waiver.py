@@ -45,6 +45,9 @@ def new_command(
     """
     from fallback_gate.verdict import past_report
 
+    for option, text in (("--release", release), ("--who", who), ("--why", why)):
+        if not text.strip():
+            raise InputError(f"{option} is blank, and a waiver without it holds for nothing: say it")
     if output and os.path.lexists(output) and not force:
         raise InputError(f"{output} is there; name another file, or take its place with --force")
     said = past_report.read(report)
