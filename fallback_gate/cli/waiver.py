@@ -42,6 +42,11 @@ def new_command(
 
     It names each blocked fallback by its fingerprint: any other one still blocks. A report that is not
     blocked has nothing to waive, and a waiver never helps a run that is unproven.
+
+    \b
+    Example:
+      fallback-gate waiver new report.json --release 1.4.0 --who "Ada Wong" --why "INF-130" \\
+        --expires 2026-12-15 -o waiver.yaml
     """
     from fallback_gate.verdict import past_report
 
