@@ -48,6 +48,10 @@ def create_command(
 
     Nothing is written where the logs could not have shown every fallback. Exit code 1 says that the file was
     written and that something remains which no baseline excuses.
+
+    \b
+    Example:
+      fallback-gate baseline create compile.log -b baseline.json
     """
     if os.path.lexists(file) and not force:
         raise InputError(f"{file} is there: `fallback-gate baseline update` tightens it, --force replaces it")
@@ -81,6 +85,10 @@ def update_command(
 
     Red is a run that the baseline does not let pass, or that is not proven: then nothing is written, and the
     exit code is that of the run.
+
+    \b
+    Example:
+      fallback-gate baseline update compile.log -b baseline.json
     """
     from fallback_gate.verdict.baseline import refusal, silent
     from fallback_gate.verdict.baseline_file import load

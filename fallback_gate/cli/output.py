@@ -74,10 +74,9 @@ def to_stdout(report: str) -> None:
 
     A reader that has seen enough (`| head`) changes no verdict: the rest is dropped.
     """
-    data = report if report.endswith("\n") else report + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:
-        click.echo(data.encode(encoding, "backslashreplace"), nl=False)
+        click.echo(_ended(report).encode(encoding, "backslashreplace"), nl=False)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (nothing is left to close it)
 
@@ -85,6 +84,7 @@ def to_stdout(report: str) -> None:
 def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> None:
     """Write reports to their paths, all of them or none: under temporary names first, then renamed.
 
+    A link stays one, and what is no file (`/dev/stderr`, a named pipe) is written to, never replaced.
     Raises `OutputError`, also where a report would take the place of another one or of a file in `keep`.
     """
     places = [os.path.realpath(path) for path, _ in reports]
@@ -94,14 +94,19 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
             raise OutputError(f"the report {real} would overwrite an input; name another place")
         if places.count(real) > 1:
             raise OutputError(f"two reports go to {real}; name another place for one")
-    written: list[tuple[str, Path]] = []
+    streams = [path for path, _ in reports if os.path.exists(path) and not os.path.isfile(path)]
+    written: list[tuple[str, str]] = []
     path = ""
     try:
+        for (path, report), real in zip(reports, places, strict=True):
+            if path not in streams:
+                written.append((_beside(Path(real), report), real))
+        for temporary, path in written:
+            os.replace(temporary, path)
         for path, report in reports:
-            written.append((_beside(Path(path), report), Path(path)))
-        for temporary, place in written:
-            path = str(place)
-            os.replace(temporary, place)
+            if path in streams:
+                with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+                    stream.write(_ended(report))
     except OSError as problem:
         why = problem.strerror or str(problem)
         raise OutputError(f"cannot write the report {path}: {why}; name another place") from None
@@ -116,9 +121,13 @@ def _beside(place: Path, report: str) -> str:
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(report if report.endswith("\n") else report + "\n")
+            file.write(_ended(report))
         os.chmod(temporary, 0o644)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     return temporary
+
+
+def _ended(report: str) -> str:
+    return report if report.endswith("\n") else report + "\n"

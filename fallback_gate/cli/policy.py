@@ -49,6 +49,10 @@ def init_command(
 
     It is safe as it stands: what the log names of your own code is hot, and each cold entry is commented out
     until you give it a reason, an owner and a date.
+
+    \b
+    Example:
+      fallback-gate policy init compile.log -o fallback-gate.yaml
     """
     from fallback_gate.policy.draft import draft
 
@@ -126,6 +130,11 @@ def lint_command(
     """Find what is wrong with policies: contradictions, entries that are too wide, unused or about to expire.
 
     Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
+
+    \b
+    Examples:
+      fallback-gate policy lint
+      fallback-gate policy lint policies/*.yaml --logs "build/*.log" --within 30
     """
     from fallback_gate.compilers import READERS
     from fallback_gate.policy.advice import advise
@@ -157,6 +166,10 @@ def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> i
 
     Exit codes: 0 all are right, or there is none, 1 one is not, 2 a policy that is not valid, or a log that
     could not be read.
+
+    \b
+    Example:
+      fallback-gate policy test -v
     """
     from fallback_gate.trial import trial
 

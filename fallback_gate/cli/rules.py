@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from fallback_gate import policy as policies
+from fallback_gate.cli.output import to_stdout
 from fallback_gate.compilers import READERS, manual
 from fallback_gate.compilers.book import Book, read_log
 from fallback_gate.compilers.rule import Marker, Rule
@@ -64,6 +65,13 @@ class Known:
         return found
 
 
+def _say(text: str) -> None:
+    """Print lines that hold words of a policy or of a log, which no terminal and no CI runner obeys."""
+    said = text.removesuffix("\n").split("\n")
+    lines = ("\t".join(map(safe.inline, line.split("\t"))) for line in said)
+    to_stdout("\n".join(f"| {line}" if line.lstrip().startswith("::") else line for line in lines))
+
+
 @click.group(name="rules")
 def rules_command() -> None:
     """List, show and try the messages that are known: the built-in ones and your own."""
@@ -82,13 +90,17 @@ def list_command(compiler: str | None, form: str, files: tuple[str, ...], policy
         raise click.UsageError(_unknown("compiler", compiler, known.readers))
     found = known.entries(compiler)
     if form == "json":
-        click.echo(json.dumps([_as_data(wordings) for wordings in found.values()], indent=2))
+        to_stdout(
+            json.dumps([_as_data(wordings) for wordings in found.values()], indent=2).replace(
+                "##", "#\\u0023"
+            )
+        )
         return
     wide = max(len(one) for one in found)
     for one, wordings in found.items():
         first = wordings[0]
         kind = first.kind.value if isinstance(first, Rule) else "(evidence)"
-        click.echo(f"{one:{wide}}  {kind:16}  {first.compiler:16}  {first.seen_in}")
+        _say(f"{one:{wide}}  {kind:16}  {first.compiler:16}  {first.seen_in}")
 
 
 @rules_command.command(name="show")
@@ -101,12 +113,12 @@ def show_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
         said = _as_data([one])
         for key, value in said.items():
             if isinstance(value, list):
-                click.echo(f"{key}:")
+                _say(f"{key}:")
                 for line in value:
-                    click.echo(f"  - {line}")
+                    _say(f"  - {line}")
             else:
-                click.echo(f"{key}: {value}")
-        click.echo()
+                _say(f"{key}: {value}")
+        _say("")
 
 
 @rules_command.command(name="anchors")
@@ -114,7 +126,7 @@ def anchors_command() -> None:
     """Print every literal that the scan looks for, one a line."""
     anchors = {anchor for reader in READERS.values() for entry in reader.entries for anchor in entry.anchor}
     for literal in sorted({max(anchor.split("{n}"), key=len) for anchor in anchors}):
-        click.echo(literal)
+        to_stdout(literal)
 
 
 @rules_command.command(name="test")
@@ -130,7 +142,7 @@ def test_command(file: str, logs: tuple[str, ...]) -> None:
         raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
     for rule in policy.rules:
         lines = len(rule.matches) + len(rule.ignores)
-        click.echo(f"{rule.id}: right on {'its 1 line' if lines == 1 else f'all its {lines} lines'}")
+        _say(f"{rule.id}: right on {'its 1 line' if lines == 1 else f'all its {lines} lines'}")
     if logs:
         _try(policy.rules, logs)
 
@@ -156,22 +168,20 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
             for evidence in compilers.values()
             for marker, count in evidence.counts.items()
         }
-        click.echo(f"\n{source.path}: {len(reports)} reports, {sum(seen.values())} markers")
+        _say(f"\n{source.path}: {len(reports)} reports, {sum(seen.values())} markers")
         for report in islice(reports, SHOWN):
-            click.echo(f"  {report.position}: {report.id} {safe.inline(report.op)}")
-            click.echo(f"    {safe.shorten(safe.log_line(report.text), 160)}")
+            _say(f"  {report.position}: {report.id} {report.op}")
+            _say(f"    {safe.shorten(safe.log_line(report.text), 160)}")
         if len(reports) > SHOWN:
-            click.echo(f"  and {len(reports) - SHOWN} more")
+            _say(f"  and {len(reports) - SHOWN} more")
         for marker, count in seen.items():
-            click.echo(f"  {marker}: {count}")
+            _say(f"  {marker}: {count}")
         for near in said.near.values():
             if near.rule:
-                click.echo(
-                    f"  {near.position}: has the anchor of {near.rule}, but its pattern does not match"
-                )
-                click.echo(f"    {safe.shorten(safe.log_line(near.text), 160)}")
+                _say(f"  {near.position}: has the anchor of {near.rule}, but its pattern does not match")
+                _say(f"    {safe.shorten(safe.log_line(near.text), 160)}")
         if said.extent.problem:
-            click.echo(f"  not read to its end: {said.extent.problem}")
+            _say(f"  not read to its end: {said.extent.problem}")
 
 
 @click.command(name="explain")
@@ -187,27 +197,27 @@ def explain_command(id: str, files: tuple[str, ...], policy: str | None) -> None
     named = [reader for reader in READERS.values() if _plain(reader.name) == _wanted(id)]
     named = named or [reader for reader in READERS.values() if _wanted(id) in _plain(reader.name)]
     if len(named) == 1 and "/" not in id:
-        click.echo(manual.page(named[0]), nl=False)
+        _say(manual.page(named[0]))
         return
     if id in {kind.value for kind in Kind}:
         kind = Kind(id)
-        click.echo(f"### {id}\n\n{manual.KIND_COST[kind]}\n")
+        _say(f"### {id}\n\n{manual.KIND_COST[kind]}\n\n")
         for one, wordings in known.entries().items():
             first = wordings[0]
             if isinstance(first, Rule) and first.kind is kind:
-                click.echo(f"- {one}: {first.meaning}")
+                _say(f"- {one}: {first.meaning}")
         return
     if id in known.readers:
         for wordings in known.entries(id).values():
-            click.echo(manual.entry(wordings, known.readers[id]))
+            _say(manual.entry(wordings, known.readers[id]))
         return
     wordings = _wordings(id, known)
     reader = known.readers[wordings[0].compiler]
-    click.echo(manual.entry(wordings, reader), nl=False)
+    _say(manual.entry(wordings, reader))
     if reader.setting:
-        click.echo(f"How to record a log that shows it: {reader.setting}")
+        _say(f"How to record a log that shows it: {reader.setting}")
     if reader.name in READERS:
-        click.echo(f"All of this compiler: fallback-gate explain {reader.name}")
+        _say(f"All of this compiler: fallback-gate explain {reader.name}")
 
 
 def _wordings(id: str, known: Known) -> list[manual.Entry]:

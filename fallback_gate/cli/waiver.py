@@ -42,9 +42,17 @@ def new_command(
 
     It names each blocked fallback by its fingerprint: any other one still blocks. A report that is not
     blocked has nothing to waive, and a waiver never helps a run that is unproven.
+
+    \b
+    Example:
+      fallback-gate waiver new report.json --release 1.4.0 --who "Ada Wong" --why "INF-130" \\
+        --expires 2026-12-15 -o waiver.yaml
     """
     from fallback_gate.verdict import past_report
 
+    for option, text in (("--release", release), ("--who", who), ("--why", why)):
+        if not text.strip():
+            raise InputError(f"{option} is blank, and a waiver without it holds for nothing: say it")
     if output and os.path.lexists(output) and not force:
         raise InputError(f"{output} is there; name another file, or take its place with --force")
     said = past_report.read(report)

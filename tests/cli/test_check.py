@@ -240,7 +240,8 @@ def test_an_output_that_is_full_or_closed(
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(["check", "pass.log"], 0), (["check", "block.log"], 1), (["rules", "list"], 2)]
+    ("arguments", "code"),
+    [(["check", "pass.log"], 0), (["check", "block.log"], 1), (["policy", "test", "warn.yaml"], 2)],
 )
 def test_a_reader_that_left_changes_no_verdict(folder: Path, arguments: list[str], code: int) -> None:
     read, write = os.pipe()

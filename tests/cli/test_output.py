@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,30 @@ def test_two_reports_need_two_places(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="two reports"):
         to_files([(place, "a"), (place, "b")])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old", encoding="utf-8")
+    link = tmp_path / "link.txt"
+    try:
+        link.symlink_to("real.txt")
+    except OSError:
+        pytest.skip("this system makes no links")
+    to_files([(str(link), "new")])
+    assert link.is_symlink()
+    assert (tmp_path / "real.txt").read_text(encoding="utf-8") == "new\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes as POSIX has them")
+def test_what_is_no_file_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    """As root, a report for /dev/null would else take the place of the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        to_files([(str(pipe), "said"), (str(tmp_path / "r.txt"), "said")])
+        assert os.read(reader, 100) == b"said\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "r.txt"]

@@ -297,6 +297,15 @@ def test_there_is_nothing_to_waive(tmp_path: Path, log: str, verdict: str) -> No
     assert f"is {verdict}" in str(run("waiver", "new", report, *asked).exception)
 
 
+@pytest.mark.parametrize("blank", ["--release", "--who", "--why"])
+def test_a_waiver_that_would_not_hold_is_not_written(tmp_path: Path, blank: str) -> None:
+    report = tmp_path / "r.json"
+    said("check", CUSTOM, "-p", "builtin:strict", "-o", f"json={report}", code=1)
+    words = {"--release": "r1", "--who": "Ada", "--why": "demo", "--expires": "2027-01-01", blank: " "}
+    arguments = [word for pair in words.items() for word in pair]
+    assert blank in str(run("waiver", "new", report, *arguments).exception)
+
+
 def test_a_limit_is_waived_as_a_whole_alone(tmp_path: Path) -> None:
     policy, report = tmp_path / "p.yaml", tmp_path / "r.json"
     policy.write_text(

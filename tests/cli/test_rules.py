@@ -246,3 +246,25 @@ def test_a_line_that_says_only_who_ran_makes_that_process_owe_a_proof(tmp_path: 
     assert verdict.outcome is Outcome.UNPROVEN
     (compiler,) = verdict.processes[1].compilers
     assert "house/start" in compiler.proof[Kind.REFERENCE_KERNEL].why
+
+
+def test_words_of_others_are_not_obeyed(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "version: 1\nrules:\n"
+        '  - {id: "::error::x", compiler: c, anchor: house, pattern: "house (?P<op>.*)", kind: op_fallback,\n'
+        '     scope: operator, matches: ["house x"], meaning: "##[error]a \\u202e\\e[2J"}\n',
+        encoding="utf-8",
+    )
+    log = tmp_path / "a.log"
+    log.write_text("house ##[error]y\n", encoding="utf-8")
+    for said in (
+        run("rules", "test", str(file), str(log)),
+        run("rules", "list", "--rules", str(file)),
+        run("rules", "list", "-f", "json", "--rules", str(file)),
+        run("rules", "show", "::error::x", "--rules", str(file)),
+        run("explain", "::error::x", "--rules", str(file)),
+    ):
+        assert "::error::x" in said
+        assert not any(line.lstrip().startswith("::") for line in said.splitlines())
+        assert not [word for word in ("##[error]", "\u202e", "\x1b") if word in said]
