@@ -212,7 +212,8 @@ class Hearing(NamedTuple):
     """What closing records add to a reader: `told` is the compiler's name in them.
 
     `proves` weighs the facts of one process that ended: the kinds whose absence they prove, and why. `joins` as
-    a reader's. `undoes` says why nothing that the process says proves anything.
+    a reader's. `undoes` says why nothing that the process says proves anything, `untold` why its log is
+    not whole, since the record tells of more.
     """
 
     told: str
@@ -220,6 +221,7 @@ class Hearing(NamedTuple):
     proves: Callable[[Facts], Mapping[Kind, str]]
     joins: Callable[[Evidence, Evidence], bool] = lambda text, trace: False
     undoes: Callable[[Facts], str | None] = lambda facts: None
+    untold: Callable[[Evidence, Facts], str | None] = lambda evidence, facts: None
 
 
 def heard(reader: Reader, hearing: Hearing | None) -> Reader:
@@ -260,6 +262,11 @@ def _prove(reader: Reader, hearing: Hearing, evidence: Evidence) -> Mapping[Kind
     if problem:
         lost = Proof(State.UNPROVEN, problem, None, SETTING, final=True)
         return dict.fromkeys((*proof, *reader.required), lost)
+    lacks = next((why for _, facts, _ in records if (why := hearing.untold(evidence, facts))), None)
+    if lacks:
+        return dict.fromkeys(
+            (*proof, *reader.required), Proof(State.UNPROVEN, lacks, None, SETTING, final=True)
+        )
     if not evidence.sealed:
         return proof
     found = [hearing.proves(facts) for _, facts, _ in records]

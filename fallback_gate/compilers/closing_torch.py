@@ -1,16 +1,15 @@
 """Room 3: what a process tells of torch.compile as it ends: its own counters, and what it was asked to compile.
 
-It shows what no log does: a stance that sends every recompile to eager, a forward that is disabled beside others
-that compile. What logs show too (graph breaks, frames given up, limits) is only hinted at, since a log
-tells more of it. Clean counters prove that Dynamo gave nothing up; fallback kernels are not counted, so these
-take the structured trace or the generated code.
+It shows what no log does: a stance that sends every recompile to eager, a forward that is disabled beside others.
+What logs show too (graph breaks, limits) is only hinted at, since a log tells more of it. Clean counters prove
+that Dynamo gave nothing up; fallback kernels take the structured trace or the generated code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fallback_gate.compilers import torch_proof, torch_trace
+from fallback_gate.compilers import torch_trace
 from fallback_gate.compilers.closing import (
     Closing,
     Facts,
@@ -22,14 +21,13 @@ from fallback_gate.compilers.closing import (
     rule,
     table,
     text,
-    told_by,
 )
-from fallback_gate.compilers.rule import Evidence, Rule
+from fallback_gate.compilers.closing_torch_logs import NAME, joins, untold
+from fallback_gate.compilers.rule import Rule
 from fallback_gate.events.names import function
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.scan.record import Record
 
-NAME = "torch.compile"
 _TOLD = (NAME, NAME)
 _EAGER = ("eager", "aot_eager", "pre_dispatch_eager")
 _STANCES = {
@@ -282,19 +280,4 @@ def _proves(facts: Facts) -> Mapping[Kind, str]:
     return found
 
 
-def joins(text_log: Evidence, trace: Evidence) -> bool:
-    """Whether the trace is of the process whose closing record names the frames, where its text names none."""
-    told = [facts for state, facts, _ in told_by(NAME, text_log) if state == "ended"]
-    frames = {frame for facts in told for frame in names(facts.get("traced"))}
-    return (
-        text_log.sealed
-        and len(told) == 1
-        and bool(frames)
-        and not torch_proof.frames(text_log)
-        and not torch_proof.several(text_log)
-        and torch_proof.compile_ids(text_log) <= torch_proof.compile_ids(trace)
-        and frames <= torch_proof.frames_in_trace(trace)
-    )
-
-
-HEARINGS = {NAME: Hearing(NAME, RULES, _proves, joins, _undoes)}
+HEARINGS = {NAME: Hearing(NAME, RULES, _proves, joins, _undoes, untold)}

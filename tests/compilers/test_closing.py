@@ -210,6 +210,22 @@ def test_counted_graph_breaks_are_those_that_the_log_tells(tmp_path: Path) -> No
     assert len(events(judged(tmp_path, *told, other_process))) == 2
 
 
+def test_a_log_that_went_silent_before_the_last_compile_proves_nothing(tmp_path: Path) -> None:
+    """As `logging.config` leaves it: the frame was traced once, and was compiled anew without a word."""
+    whole = judged(tmp_path, *WHOLE, line(torch()), genuine=1)
+    assert whole.outcome is Outcome.PASS
+    silent = judged(
+        tmp_path, *WHOLE, line(torch(compiles=2, attempts=2, frames={"total": 2, "ok": 2})), genuine=1
+    )
+    assert (silent.outcome, events(silent), proven(silent)) == (Outcome.UNPROVEN, [], set())
+    assert (
+        "compiled 2 frames, and this log tells of 1"
+        in silent.processes[0].compilers[0].proof[Kind.OP_FALLBACK].why
+    )
+    anew = judged(tmp_path, *WHOLE, line(torch(compiles=2, resets=1)), genuine=1)  # ids come a second time
+    assert Kind.OP_FALLBACK in proven(anew)
+
+
 GATE = {
     "name": "gate_attn",
     "file": "/app/moe/decoder.py",
