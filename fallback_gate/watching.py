@@ -160,13 +160,18 @@ class Watch:
         """Follow what has come by now: files of a pattern, ranks of a folder."""
         sources: list[Source] = []
         for argument in self._arguments:
+            if "://" in argument:
+                raise InputError(
+                    f"{shown(argument)}: only files are followed; judge it with `fallback-gate check`"
+                )
             is_there = argument == "-" or os.path.lexists(self._cwd / argument)
             if is_there or not set(argument).isdisjoint("*?["):
                 sources += expand([argument], self._cwd)[0]
             else:
                 sources.append(Source(shown(argument), named=True, file=self._cwd / argument))
         for source in sources:
-            if source.member is not None or source.problem:
+            on_disk = source.file is None or isinstance(source.file, Path)
+            if source.member is not None or source.problem or not on_disk:
                 raise InputError(f"{source.path}: no log that can grow; judge it with `fallback-gate check`")
             if source.key not in self._logs and not is_trace(source):
                 self._follow(source)

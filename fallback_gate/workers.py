@@ -174,7 +174,7 @@ def _work(
         while True:
             source = parent.recv()
             try:
-                outcome: Reading | Exception = _read(source, book, parent.send, key, hash_logs)
+                outcome: Reading | Exception = read_apart(source, book, parent.send, key, hash_logs)
             except (EOFError, OSError):
                 raise
             except Exception as failure:
@@ -184,9 +184,11 @@ def _work(
         return
 
 
-def _read(
+def read_apart(
     source: Source, book: Book, send: Callable[[Batch], None], key: bytes | None, hash_logs: bool
 ) -> Reading:
+    """Read one log: `send` gets what it reports, for a fold elsewhere; the rest, with the numbers of its
+    lines, is what comes back."""
     tally = Tally(send)
     reading = read(source, book, tally.add, key=key, hash_logs=hash_logs)
     tally.end()
