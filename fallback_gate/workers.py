@@ -25,7 +25,7 @@ from fallback_gate.events.tally import Batch, Tally
 from fallback_gate.run import Reading, read
 from fallback_gate.sources import Source
 
-MOST_HELD = 100_000  # reports of later logs that wait
+MOST_HELD = 20_000  # reports of later logs that wait
 
 
 @dataclass(slots=True)
