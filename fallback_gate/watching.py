@@ -170,8 +170,7 @@ class Watch:
             else:
                 sources.append(Source(shown(argument), named=True, file=self._cwd / argument))
         for source in sources:
-            on_disk = source.file is None or isinstance(source.file, Path)
-            if source.member is not None or source.problem or not on_disk:
+            if source.member is not None or source.problem:
                 raise InputError(f"{source.path}: no log that can grow; judge it with `fallback-gate check`")
             if source.key not in self._logs and not is_trace(source):
                 self._follow(source)
