@@ -161,6 +161,10 @@ class Watch:
         """Follow what has come by now: files of a pattern, ranks of a folder."""
         sources: list[Source] = []
         for argument in self._arguments:
+            if "://" in argument:
+                raise InputError(
+                    f"{shown(argument)}: only files are followed; judge it with `fallback-gate check`"
+                )
             is_there = argument == "-" or os.path.lexists(self._cwd / argument)
             if is_there or not set(argument).isdisjoint("*?["):
                 sources += expand([argument], self._cwd)[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -24,7 +25,7 @@ from fallback_gate.events.tally import Batch, Tally
 from fallback_gate.run import Reading, read
 from fallback_gate.sources import Source
 
-MOST_HELD = 100_000  # reports of later logs that wait
+MOST_HELD = 20_000  # reports of later logs that wait
 
 
 @dataclass(slots=True)
@@ -49,35 +50,47 @@ class Workers:
         hash_logs: bool,
         forks: bool,
     ) -> None:
-        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        self._context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         make = (lambda: book) if forks else partial(_book, book.own)
+        self._work = partial(_work, make=make, key=key, hash_logs=hash_logs)
+        self._forks = forks
+        self._count = count
         self._left: Iterator[Source] = iter(sources)
         self._results = {source.path: _Result() for source in sources}
         self._at: dict[Connection, str] = {}  # which log each worker reads
         self._held = 0
-        self._processes = []
-        for _ in range(count):
-            ours, theirs = context.Pipe()
-            inherited = [*self._at, ours] if forks else []
-            process = context.Process(
-                target=_work, args=(theirs, inherited, make, key, hash_logs), daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._processes.append(process)
-            self._at[ours] = ""
-            self._next(ours)
+        self._processes: list[Any] = []
 
     def __enter__(self) -> Workers:
+        try:
+            with _uninterrupted():
+                for _ in range(self._count):
+                    self._start()
+        except BaseException:
+            self._end(at_once=True)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end(at_once=kind is not None)
+
+    def _start(self) -> None:
+        ours, theirs = self._context.Pipe()
+        inherited = [*self._at, ours] if self._forks else []
+        process = self._context.Process(target=self._work, args=(theirs, inherited), daemon=True)
+        process.start()
+        theirs.close()
+        self._processes.append(process)
+        self._at[ours] = ""
+        self._next(ours)
+
+    def _end(self, *, at_once: bool) -> None:
         for connection in self._at:
             connection.close()
         for process in self._processes:
-            if kind is not None:
+            if at_once:
                 process.terminate()
             process.join()
 
@@ -126,6 +139,19 @@ class Workers:
         self._at[worker] = source.path if source else ""
         if source:
             worker.send(source)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C, which a process inherits, until it has said what it does about it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _book(own: tuple[Rule | Marker, ...]) -> Book:

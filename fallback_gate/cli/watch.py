@@ -124,8 +124,10 @@ def watch_command(
 
 def _tell(finding: Finding, *, err: bool) -> None:
     """One line, at once."""
-    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
-    click.echo(live.line(finding).encode(encoding, "backslashreplace"), err=err)
+    if err:
+        click.echo(live.line(finding).encode(sys.stderr.encoding or "utf-8", "backslashreplace"), err=True)
+    else:
+        to_stdout(live.line(finding))
 
 
 def _await(missing: list[str]) -> None:

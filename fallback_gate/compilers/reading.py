@@ -21,7 +21,6 @@ from fallback_gate.model import Location, Report
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
-_MARK = re.compile(r"[#+>$] ")
 _ASIDE = re.compile(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
@@ -75,7 +74,8 @@ def _is_said(text: str, match: Match[str]) -> bool:
     """Whether the line says it itself, rather than quoting it."""
     if text.count('"', 0, match.start()) % 2:
         return False
-    return not (_MARK.search(text) and _ASIDE.match(text))
+    marked = "# " in text or "+ " in text or "> " in text or "$ " in text
+    return not (marked and _ASIDE.match(text))
 
 
 def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Match[str]]:

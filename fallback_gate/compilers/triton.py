@@ -15,9 +15,10 @@ CPU and says nothing. A remark names the place of a `tl.dot`, not the kernel, no
 **What proves the end.** Nothing: no line shows that remarks were on and that kernels were compiled anew.
 Under torch.compile, which compiles its own kernels with Triton, the proof is that compiler's.
 
-Autotuning (`Autotuning kernel`, `Autotuning failed with`, `best config selected`) picks and drops
-configurations: no fallbacks. Nor are `TRITON_DEFAULT_FP_FUSION is unset`, `kpack is deprecated` and `Performed one
-ping pong cluster transformation`.
+Remarks on kernels that Inductor wrote (a file of its code cache) are no fallbacks: it compiles many candidates,
+and autotuning drops the slow ones. Autotuning itself (`Autotuning kernel`, `Autotuning failed with`, `best config
+selected`) picks and drops configurations: no fallbacks. Nor are `TRITON_DEFAULT_FP_FUSION is unset`, `kpack is
+deprecated` and `Performed one ping pong cluster transformation`.
 
 Wording seen in 3.9 (run); others in its library and in the source of 3.0 to 3.9.
 """
@@ -36,13 +37,19 @@ from fallback_gate.scan.record import Record
 NAME = "triton"
 _AT = "/app/model/tri_gemm.py:15:16: "
 _PLACE = r"^\"?(?P<where>(?:[A-Za-z]:)?[^\s:\"]{1,500})\"?:(?P<at>\d{1,9}):\d{1,9}: "
+_GENERATED = Pattern(r"[\\/][a-z2-7]{2}[\\/]c[a-z2-7]{40,60}\.py$")  # a file of Inductor's code cache
 _DEF = Pattern(r"^\s*def (?P<name>\w{1,200})\(")
 _CALL = Pattern(r"\b(?P<call>tl\.(?:dot_scaled|dot|load|store|async_copy\w*))\b")
 
 
 def placed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A diagnostic of MLIR: its place, and from the source line below it the kernel or the call."""
+    """A diagnostic of MLIR: its place, and from the source line below it the kernel or the call.
+
+    Not of a kernel that Inductor wrote: it compiles many, and its autotuning drops the slow ones.
+    """
     groups = match.groupdict()
+    if _GENERATED.search(groups["where"]):
+        return
     report = by_groups(rule, record, match)._replace(
         location=Location(groups["where"], int(groups["at"])), files=(groups["where"],), reason=groups["why"]
     )

@@ -64,6 +64,7 @@ def _has_overload(name: str, parts: list[str]) -> bool:
     return parts[0].lower() in _NAMESPACES or _OVERLOAD.match(parts[-1]) is not None
 
 
+@lru_cache(maxsize=4096)
 def spellings(name: str) -> tuple[str, ...]:
     """The comparable forms of an operator's name: as said, and without its overload."""
     full = plain(name)
@@ -98,6 +99,7 @@ def _lower(name: str) -> tuple[str, ...]:
     return tuple(form.lower() for form in spellings(name))
 
 
+@lru_cache(maxsize=4096)
 def operator(name: str) -> str:
     """The name that people use for an operator that a log names: `aten::sort`.
 
@@ -114,6 +116,7 @@ def operator(name: str) -> str:
     return "::".join([".".join(parts[:-1]), parts[-1]])
 
 
+@lru_cache(maxsize=4096)
 def function(name: str) -> str:
     """The user's function behind a frame that Dynamo resumed: `torch_dynamo_resume_in_f_at_7` is `f`."""
     while match := _RESUMED.match(name) or _OLD_RESUMED.match(name):

@@ -109,12 +109,13 @@ class Record:
     def following(self, limit: int) -> Iterator[Line]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
         view, buffer, stop, mine = self.view, self.view.buffer, self.view.end, self.envelope.stream
+        branches = self._branches()
         at, skipped, given = self.end + 1, 0, 0
         while at < stop and given < limit and skipped < WIDEST_GAP:
             view.spend()
             start, end = at, buffer.find(b"\n", at, stop)
             end = stop if end < 0 else end
-            text, envelope = self._unwrap(view.text(start, end, start))
+            text, envelope = unwrap(view.text(start, end, start), branches)
             if envelope.stream == mine and text != _FILLER:
                 given, skipped = given + 1, 0
                 yield Line(text, start)
@@ -191,8 +192,12 @@ class Record:
 
     def _unwrap(self, line: str) -> tuple[str, Envelope]:
         """A line near the record without its envelope."""
+        return unwrap(line, self._branches())
+
+    def _branches(self) -> tuple[str, ...]:
+        """The names of branches that are envelopes near the record."""
         branch = self.envelope.branch
-        return unwrap(line, (branch, *self.view.branches) if branch else self.view.branches)
+        return (branch, *self.view.branches) if branch else self.view.branches
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:

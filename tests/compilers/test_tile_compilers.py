@@ -42,6 +42,8 @@ def test_one_line(line: str, told: tuple[str, str, str], read: Read) -> None:
         "grouped compilation is currently implemented for CUDA+tvm_ffi only; fallback to per-config mode (hip)",
         AT + "remark: Performed one ping pong cluster transformation",
         AT + "note: Target compute capability (90) supports MMA v3.",
+        "/tmp/c/uk/cukhiyhduqg5d2sw5xnwl7iqipfwhtftfg7w6kegnf5kyyu4nrn3.py:19:29: remark: MMA version 3 acceleration"
+        " not applied due to unsupported shapes or data types.",
         "UserWarning: kpack is deprecated starting from gfx950 and will be removed in later releases.",
         "UserWarning: TRITON_DEFAULT_FP_FUSION is unset: defaulting to FP fusion ENABLED for backward compatibility",
         "Autotuning kernel matmul with config BLOCK_M: 64, num_warps: 4",
