@@ -177,7 +177,9 @@ class Cluster:
             try:
                 part: Part = future.result()
             except KilledWorker:  # perhaps by a log that was read beside it: once more, alone
-                part = self._client.submit(read_there, task, pure=False).result()
+                again = self._client.submit(read_there, task, pure=False)
+                self._watch({again.key: task.source}, {task.source.key: again}, None)
+                part = again.result()
         except KilledWorker:
             why = "reading it took several workers of the cluster down: too little memory for each?"
             part = Part(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
