@@ -177,12 +177,14 @@ class Cluster:
             try:
                 part: Part = future.result()
             except KilledWorker:  # perhaps by a log that was read beside it: once more, alone
-                part = self._client.submit(read_there, task, pure=False).result()
+                again = self._client.submit(read_there, task, pure=False)
+                self._watch({again.key: task.source}, {task.source.key: again}, None)
+                part = again.result()
         except KilledWorker:
             why = "reading it took several workers of the cluster down: too little memory for each?"
             part = Part(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
-        except (CancelledError, OSError) as error:
-            raise InputError(f"the Dask cluster was lost: {error}") from None
+        except (CancelledError, OSError):
+            raise InputError("the Dask cluster was lost: the connection to its scheduler broke") from None
         if part.code != code():
             raise InputError(f"a worker has other code of fallback-gate than this command: {_SAME}")
         return part
@@ -204,6 +206,7 @@ def connected(address: str | None, jobs: int) -> Iterator[Cluster]:
             "--engine dask needs packages that are not installed: pip install 'fallback-gate[dask]'"
         ) from None
     with ExitStack() as stack:
+        stack.enter_context(_silence())
         try:
             if address is None:
                 workers = LocalCluster(
@@ -223,6 +226,20 @@ def connected(address: str | None, jobs: int) -> Iterator[Cluster]:
         if others:
             raise InputError("\n".join((*others, f"the Dask cluster has other versions: {_SAME}")))
         yield Cluster(client)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What Dask logs of a lost connection, with a traceback, is told as an error of ours."""
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "utils", "nanny", "comm")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def differences(client: Client) -> list[str]:

@@ -48,9 +48,7 @@ def reader_of(engine: str | None, jobs: int) -> Iterator[Reader]:
         return
     scheme, mark, place = engine.partition("://")
     if engine != DASK and not (scheme in _SCHEMES and place.strip("/")):
-        raise InputError(
-            f"no engine has the name {engine!r}: take `dask`, or dask://HOST:PORT of a scheduler"
-        )
+        raise InputError(f"no engine is named {engine!r}: take `dask`, or dask://HOST:PORT of a scheduler")
     from fallback_gate.cluster import connected
 
     with connected(f"{_SCHEMES[scheme]}://{place.strip('/')}" if mark else None, jobs) as cluster:

@@ -49,13 +49,16 @@ def info(remote: Remote) -> Mapping[str, Any]:
         try:
             system.invalidate_cache()
             found: Mapping[str, Any] = system.info(path)
-            return found
         except Exception as error:
             if _is_missing(error):
                 raise FileNotFoundError(str(remote)) from None
             if wait is None or lasts(error):
                 raise Unreadable(f"can't be opened: {told(error, remote.url)}") from None
             time.sleep(wait)
+            continue
+        if scheme(remote.url) == "https" and scheme(str(found.get("url"))) == "http":
+            raise Unreadable("can't be opened: the server leads on to http://, where anyone could change it")
+        return found
     raise AssertionError("unreachable")
 
 

@@ -21,6 +21,7 @@ class Web:
     always: dict[str, int] = field(default_factory=dict)  # the byte that no answer gets beyond
     changes: dict[str, tuple[int, bytes]] = field(default_factory=dict)  # what it is after so many reads
     refuses: dict[str, int] = field(default_factory=dict)  # status
+    leads: dict[str, str] = field(default_factory=dict)  # to another URL
     plain: set[str] = field(default_factory=set)  # whole answers only, without a word of ranges
     endless: set[str] = field(default_factory=set)  # no length is told
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)  # method, path, range
@@ -45,6 +46,12 @@ class _Handler(BaseHTTPRequestHandler):
         asked = self.headers.get("Range")
         web.asked.append((self.command, self.path, asked))
         web.headers.append(self.headers.get("Authorization", ""))
+        if path in web.leads:
+            self.send_response(302)
+            self.send_header("Location", web.leads[path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if status := web.refuses.get(path, 0 if path in web.objects else 404):
             self.send_response(status)
             self.send_header("Content-Length", "0")

@@ -172,6 +172,31 @@ def test_a_page_that_ends_in_a_slash_is_a_folder(web: Web) -> None:
     assert [log.path for log in check([f"{web.url}/logs/*.log"]).logs] == [f"{web.url}/logs/a.log"]
 
 
+def test_https_does_not_lead_to_http(
+    secure_web: Web, web: Web, authority: trustme.CA, tmp_path: Path
+) -> None:
+    web.objects["/a.log"] = secure_web.objects["/b.log"] = BLOCKED
+    secure_web.leads |= {"/a.log": f"{web.url}/a.log", "/c.log": f"{secure_web.url}/b.log"}
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "fallback_gate",
+            "check",
+            f"{secure_web.url}/a.log",
+            f"{secure_web.url}/c.log",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"SSL_CERT_FILE": str(tmp_path / "authority.pem")},
+    )
+    assert done.returncode == 2
+    assert "/a.log: can't be opened: the server leads on to http://" in done.stdout
+    assert "gate_attn" in done.stdout  # what /c.log leads to is read
+
+
 def test_a_certificate_must_be_known(secure_web: Web, authority: trustme.CA, tmp_path: Path) -> None:
     secure_web.objects["/a.log"] = BLOCKED
     command = [sys.executable, "-m", "fallback_gate", "check", "-q", f"{secure_web.url}/a.log"]
