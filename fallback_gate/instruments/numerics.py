@@ -97,10 +97,17 @@ def read(reference: str, output: str) -> Evidence:
         foreign=_foreign({one.dtype for one in found}),
         notes=(
             *wrong[:20],
+            *_other_types(found),
             *([f"{len(extra)} tensors have no reference, such as {extra[0]}"] if extra else ()),
         ),
         details={"tensors": [_row(one) for one in found], "mismatched": wrong},
     )
+
+
+def _other_types(found: list[Compared]) -> list[str]:
+    """What the output holds in another precision than the reference: the output's limits hold."""
+    pairs = dict.fromkeys((one.reference_dtype, one.dtype) for one in found if one.dtype != "int")
+    return [f"the reference is {ref} and the output {out}" for ref, out in pairs if ref != out]
 
 
 def _foreign(kinds: set[str]) -> frozenset[str]:

@@ -178,6 +178,12 @@ def test_safetensors_as_its_own_library_writes_it(tmp_path: Path) -> None:
     _run(str(path), str(path), code=0)
 
 
+def test_another_precision_is_told(tmp_path: Path) -> None:
+    ref = _npz(tmp_path, "ref.npz", a=np.ones(3, np.float32))
+    told = _run(ref, _npz(tmp_path, "out.npz", a=np.ones(3, np.float16)), code=0)
+    assert any("the reference is fp32 and the output fp16" in note for note in told["notes"])
+
+
 def test_folders_are_matched_by_name(tmp_path: Path) -> None:
     for side, value in (("ref", 1.0), ("out", 1.0)):
         (tmp_path / side / "layer").mkdir(parents=True)
