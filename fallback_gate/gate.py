@@ -46,7 +46,7 @@ from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
-from fallback_gate.weigh import weigh
+from fallback_gate.weigh import costed, dearest_first, weigh
 
 
 def check(
@@ -129,7 +129,8 @@ def check(
     found = find_processes(run.logs, book.readers)
     events = run.fold.events(run.lines, found.alias)
     weighed = weigh(evidence, rule, today)
-    findings = (*(policies.judge(event, rule, today) for event in events), *weighed.findings)
+    judged = (policies.judge(costed(event, evidence), rule, today) for event in events)
+    findings = dearest_first((*judged, *weighed.findings))
     ruling = baselines.judge(baseline, findings) if baseline else None
     findings = ruling.findings if ruling else findings
     processes = _judged(run, found, book, rule, findings)

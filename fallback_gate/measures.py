@@ -205,6 +205,18 @@ class Measurement:
         return QUANTITIES[self.instrument][self.name].unit
 
 
+class Cost(NamedTuple):
+    """What a fallback costs in a step, as a trace shows it: kernels, microseconds, and its share from 0 to 1.
+
+    `by` says what it was found by: `op aten::topk`, `function gate_attn`.
+    """
+
+    kernels: float
+    microseconds: float
+    share: float
+    by: str
+
+
 class Ran(NamedTuple):
     """An operator (`key` is `op`) or a user's function that was seen running, for a policy's first hot list.
 

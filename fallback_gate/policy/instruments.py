@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fallback_gate import measures
 from fallback_gate.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
 from fallback_gate.policy import checks
-from fallback_gate.policy.document import Page, shown
+from fallback_gate.policy.document import Key, Page, shown
 
 
 class Bound(NamedTuple):
@@ -58,6 +58,28 @@ def settings(policy: Iterable[Bound], instrument: str) -> dict[str, float]:
     """How an instrument is to look, as fractions: what the policy sets, else the defaults."""
     own = {bound.name: bound.limit.number for bound in policy if bound.instrument == instrument}
     return {name: own.get(name, setting.default) for name, setting in SETTINGS.get(instrument, {}).items()}
+
+
+def share_limit(page: Page, key: Key, value: object) -> Limit | None:
+    """A limit of a share of the step: `">2%"`."""
+    text = checks.text(page, key, value)
+    read = None if text is None else measures.limit(text, "share")
+    if isinstance(read, Limit) and not read.of_baseline:
+        return read
+    if text is not None:
+        page.complain(key, f"{shown(text)} is no limit of a share", 'write one such as ">2%"')
+    return None
+
+
+def share(page: Page, key: Key, value: object) -> float | None:
+    """A share of the step: `"2%"`."""
+    text = checks.text(page, key, value)
+    read = None if text is None else measures.limit(f"<={text}", "share")
+    if isinstance(read, Limit) and not read.of_baseline:
+        return read.number
+    if text is not None:
+        page.complain(key, f"{shown(text)} is no share", 'write one such as "2%"')
+    return None
 
 
 def hold(measurements: Iterable[Measurement], policy: tuple[Bound, ...]) -> tuple[Measured, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.trace import kernels
+from fallback_gate.instruments.trace.costs import costs
 from fallback_gate.instruments.trace.links import function, location
 from fallback_gate.instruments.trace.summary import Operator, Summary
 from fallback_gate.measures import Measurement
@@ -53,6 +54,7 @@ def evidence(
         problem=summary.problem,
         notes=tuple(notes),
         details=_details(summary),
+        costs=costs(summary),
     )
 
 
