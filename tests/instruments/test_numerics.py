@@ -102,10 +102,19 @@ def test_against_numpy(pairs: list[tuple[float, float]]) -> None:
     ref, out = (np.array(side) for side in zip(*pairs, strict=True))
     told = numerics.compare("x", ref, out)
     assert told.max_abs == np.abs(out - ref).max()
-    if np.linalg.norm(ref) > 1e-100:
+    if np.linalg.norm(ref) > 1e-10 * max(np.linalg.norm(out), 1e-90):
         assert told.relative_l2 == pytest.approx(np.linalg.norm(out - ref) / np.linalg.norm(ref), rel=1e-9)
     assert told.cosine is not None
     assert -1 <= told.cosine <= 1
+
+
+def test_the_largest_numbers_do_not_overflow_into_a_good_cosine() -> None:
+    big = np.array([1e300, 1e300, -1e300])
+    told = numerics.compare("x", big, -big)
+    assert told.cosine == pytest.approx(-1)
+    assert told.relative_l2 == pytest.approx(2)
+    tiny = np.array([5e-324, 0.0])
+    assert numerics.compare("x", tiny, np.array([1.0, 0.0])).max_relative == math.inf
 
 
 def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
