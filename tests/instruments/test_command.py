@@ -78,6 +78,13 @@ def test_what_shows_no_kernel_never_passes(text: str, tmp_path: Path) -> None:
     assert run(tmp_path, "trace", "t.json").returncode in (2, 3)
 
 
+def test_a_baseline_that_says_nothing_lets_nothing_pass(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"traceEvents": [{"ph": "M"}]}', "utf-8")
+    done = run(tmp_path, "trace", GOOD, "--baseline", "t.json")
+    assert done.returncode == 3
+    assert b"the baseline says nothing" in done.stdout
+
+
 def test_hostile_names_reach_no_terminal(tmp_path: Path) -> None:
     name = "at::native::\x1b[31mevil_kernel_cuda(at::TensorIterator)\n::error::x"
     kernels = [
