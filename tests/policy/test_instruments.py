@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.errors import PolicyError
-from fallback_gate.measures import QUANTITIES, Cost, Limit, Measurement, State, limit
+from fallback_gate.measures import QUANTITIES, SETTINGS, Cost, Limit, Measurement, State, limit
 from fallback_gate.model import Decision
 from fallback_gate.policy import judge, load
 from fallback_gate.policy.instruments import hold
@@ -25,7 +25,7 @@ SCHEMA = json.loads(files("fallback_gate.policy").joinpath("schema.json").read_t
 def test_editors_know_the_quantities_that_the_loader_knows() -> None:
     said = SCHEMA["properties"]["instruments"]["properties"]
     assert {name: set(inner["properties"]) for name, inner in said.items()} == {
-        name: set(known) for name, known in QUANTITIES.items()
+        name: {*known, *SETTINGS.get(name, {})} for name, known in QUANTITIES.items()
     }
     assert set(SCHEMA["properties"]["expect"]["properties"]["instruments"]["items"]["enum"]) == set(
         QUANTITIES
