@@ -31,7 +31,7 @@ from fallback_gate.verdict import excerpts as around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
-from fallback_gate.weigh import weigh
+from fallback_gate.weigh import costed, dearest_first, weigh
 
 if TYPE_CHECKING:
     from fallback_gate.verdict.waiver import Waiver
@@ -127,7 +127,9 @@ def judged(
     events: Iterable[Event], terms: Terms, seen: Sequence[Finding] = ()
 ) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
     """The events under policy and baseline, with what instruments have seen, and what the baseline says."""
-    findings = (*(policies.judge(event, terms.policy, terms.today) for event in events), *seen)
+    dear = (costed(event, terms.evidence) if terms.evidence else event for event in events)
+    told = (policies.judge(event, terms.policy, terms.today) for event in dear)
+    findings = dearest_first((*told, *seen))
     ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
     return (ruling.findings if ruling else findings), ruling
 

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from fallback_gate.inputs import EntryUse, Excerpt, Repository, RulesFile
-from fallback_gate.measures import Measured
+from fallback_gate.measures import Cost, Measured
 
 
 class Kind(str, Enum):
@@ -165,7 +165,7 @@ class Event:
     `line` is the first physical line that reports it, `lines` the first 20, `count` all reports,
     `sites` the distinct sites, `text` the proving line (raw log text: escape it), `files` the user's
     source files innermost first, `processes` those that printed it, `variants` what its reports say
-    differently (None where they agree).
+    differently (None where they agree), `cost` what a trace beside the log shows that it costs.
     """
 
     id: str
@@ -191,6 +191,7 @@ class Event:
     help: str
     processes: tuple[ProcessKey, ...] = ()
     variants: Variants | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,19 @@ from pathlib import Path
 
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
+from fallback_gate.events.names import function, spellings
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.measures import QUANTITIES, Measured, State
 from fallback_gate.model import (
     EXIT_CODES,
     Class,
     Decision,
+    Event,
     Finding,
     LogReport,
     Outcome,
     ProcessKey,
+    Scope,
     Verdict,
 )
 from fallback_gate.policy.entry import Policy
@@ -131,6 +134,30 @@ def _unmeasured(evidence: Sequence[Evidence], rule: Policy) -> list[str]:
     ]
 
 
+def costed(event: Event, evidence: Sequence[Evidence]) -> Event:
+    """The event with what it costs, where a trace shows its operator or the user's function that holds it.
+
+    An operator is known by its names, and where no trace knows them as a function; a break or a frame by the
+    innermost function. Of several the largest holds.
+    """
+    ops = {spelling for name in (event.op, *event.names) for spelling in spellings(name)}
+    functions = [event.op]
+    if event.scope is not Scope.OPERATOR:
+        functions += event.stack[:1]
+        functions += [event.location.function] if event.location and event.location.function else []
+    bare = {function(name).rpartition(".")[2] for name in functions}
+    known = [(key, cost) for said in evidence for key, cost in said.costs.items()]
+    by_op = [cost for (key, name), cost in known if key == "op" and not ops.isdisjoint(spellings(name))]
+    by_function = [cost for (key, name), cost in known if key == "function" and name in bare]
+    found = by_op or by_function
+    return replace(event, cost=max(found, key=lambda cost: cost.share)) if found else event
+
+
+def dearest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings that cost most first; those that nobody measured keep their order, after them."""
+    return tuple(sorted(findings, key=lambda one: -one.event.cost.share if one.event.cost else 1.0))
+
+
 def _sentences(measured: Iterable[Measured], state: State) -> tuple[str, ...]:
     return tuple(str(one) for one in measured if one.state is state)
 
@@ -146,7 +173,8 @@ def _findings(said: Evidence, measured: Sequence[Measured], rule: Policy, today:
     fold, process = Fold(), ProcessKey(said.path)
     for report in said.reports:
         fold.add(report, process)
-    findings = (policies.judge(event, rule, today) for event in fold.events(lambda log, at: {}, {}))
+    events = (costed(event, [said]) for event in fold.events(lambda log, at: {}, {}))
+    findings = (policies.judge(event, rule, today) for event in events)
     all_count = not exceeded.isdisjoint(said.blame)
     return [
         finding

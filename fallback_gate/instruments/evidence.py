@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fallback_gate.measures import Measurement
+from fallback_gate.measures import Cost, Measurement
 from fallback_gate.model import Report
 
 
@@ -16,9 +16,10 @@ class Evidence:
 
     `reports` hold what can be a fallback; `suspects` are the names (`Report.op`) of those that count also
     where no hot entry of the policy names them: what ran eager and did not in the baseline. `blame` are
-    names of measurements whose excess makes all of the reports count. `problem` says why the file proves
-    less than it should (cut short, no kernels): the verdict is then unproven. `foreign` are quantities that
-    the file has nothing to do with, such as those of another precision. `notes` are for the reader.
+    names of measurements whose excess makes all of the reports count. `costs` are what operators (`op`, name)
+    and functions (`function`, name) cost in a step, for events of logs too. `problem` says why the file
+    proves less than it should (cut short, no kernels): the verdict is then unproven. `foreign` are quantities
+    that the file has nothing to do with, such as those of another precision. `notes` are for the reader.
     `details` are what the instrument's own report shows beside, plain values only.
     """
 
@@ -30,6 +31,7 @@ class Evidence:
     reports: tuple[Report, ...] = ()
     suspects: frozenset[str] = frozenset()
     blame: frozenset[str] = frozenset()
+    costs: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
     problem: str | None = None
     foreign: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()

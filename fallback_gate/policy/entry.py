@@ -12,6 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from fallback_gate.compilers.rule import Marker, Rule
+from fallback_gate.measures import Limit
 from fallback_gate.model import Kind, PolicySummary, RuleSource
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class HotEntry(Entry):
     """What may never fall back, and why."""
 
     why: str | None = None
+    share_of_step: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,16 @@ class Policy:
     """A policy with all that it extends, ready to judge.
 
     `hot` is what is left after unhot entries; `cold` and `unhot` hold expired entries too, for the report.
-    `unlisted` is `block` or `warn`. `budgets` are sites by kind or by `events`. `required` is None where the
-    reader of each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
+    `unlisted` is `block` or `warn`; `unlisted_share` is the share of the step up to which what is unlisted
+    warns all the same. `budgets` are sites by kind or by `events`. `required` is None where the reader of
+    each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
     relative to the current folder. `tests` are the file's own, never inherited.
     """
 
     summary: PolicySummary
     name: str
     unlisted: str = "block"
+    unlisted_share: float | None = None
     hot: tuple[HotEntry, ...] = ()
     cold: tuple[ColdEntry, ...] = ()
     unhot: tuple[UnhotEntry, ...] = ()

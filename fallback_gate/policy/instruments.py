@@ -10,14 +10,11 @@ setting, such as `hbm_above`, is a percentage by which an instrument looks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from fallback_gate import measures
 from fallback_gate.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
-
-if TYPE_CHECKING:
-    from fallback_gate.policy.document import Page
 
 
 class Bound(NamedTuple):
@@ -27,35 +24,6 @@ class Bound(NamedTuple):
     name: str
     limit: Limit
     source: str
-
-
-def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
-    """The limits under `instruments` of a page."""
-    from fallback_gate.policy import checks
-    from fallback_gate.policy.document import shown
-
-    found = []
-    said = checks.mapping(page, ("instruments",), top.get("instruments", {}), tuple(QUANTITIES))
-    for instrument, limits in said.items():
-        known, settable = QUANTITIES[instrument], SETTINGS.get(instrument, {})
-        place = ("instruments", instrument)
-        for name, value in checks.mapping(page, place, limits, (*known, *settable)).items():
-            text = checks.text(page, (*place, name), value)
-            if name in settable:
-                setting = None if text is None else measures.fraction(text)
-                if setting is not None:
-                    source = page.source((*place, name))
-                    found.append(Bound(instrument, name, Limit(str(text), "=", setting), source))
-                elif text is not None:
-                    page.complain((*place, name), f"{shown(text)} is no percentage", 'write one, "70%"')
-                continue
-            read = None if text is None else measures.limit(text, known[name].unit)
-            if isinstance(read, str):
-                example = "<=30%" if known[name].unit == "share" else "<=600"
-                page.complain((*place, name), f"{shown(text)} {read}", f'write a limit, "{example}"')
-            elif read is not None:
-                found.append(Bound(instrument, name, read, page.source((*place, name))))
-    return tuple(found)
 
 
 def settings(policy: Iterable[Bound], instrument: str) -> dict[str, float]:

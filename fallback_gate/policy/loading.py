@@ -55,6 +55,7 @@ def load(reference: str | None, today: date) -> Policy:
         summary=summary,
         name=name,
         unlisted=said.unlisted or "block",
+        unlisted_share=said.unlisted_share,
         hot=said.hot,
         cold=said.cold,
         unhot=said.unhot,
@@ -196,6 +197,7 @@ def _extended(base: Sheet, own: Sheet) -> Sheet:
     return Sheet(
         name=own.name,
         unlisted=own.unlisted or base.unlisted,
+        unlisted_share=own.unlisted_share if own.unlisted else base.unlisted_share,
         hot=_both(own.hot, base.hot),
         unhot=_both(own.unhot, base.unhot),
         cold=_both(own.cold, base.cold),

@@ -50,6 +50,9 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
         return Finding(event, Class.COLD, Decision.ALLOWED, cold.rule)
     if hides:
         return Finding(event, Class.HOT, Decision.BLOCKED, None, _HIDES[event.scope])
+    if policy.unlisted_share is not None and event.cost and event.cost.share <= policy.unlisted_share:
+        why = f"it costs {event.cost.share:.1%} of the step, and what is unlisted may cost that"
+        return Finding(event, Class.UNLISTED, Decision.WARNED, None, why)
     decision = Decision.BLOCKED if policy.unlisted == "block" else Decision.WARNED
     return Finding(event, Class.UNLISTED, decision, None, _why_unlisted(event, policy, today))
 
@@ -79,6 +82,13 @@ def hot_untold(entry: HotEntry, event: Event) -> tuple[str, ...] | None:
     """None where a hot entry does not match; else the keys whose facts the log does not tell."""
     untold = []
     known = False
+    if entry.share_of_step is not None:
+        if event.cost is None:
+            untold.append("share of the step")
+        elif not entry.share_of_step.holds(event.cost.share, None):
+            return None
+        else:
+            known = True
     for key, patterns in entry.asks().items():
         verdict = _HOT[key](patterns, event)
         if verdict is False:

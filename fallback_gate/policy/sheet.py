@@ -15,19 +15,20 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.measures import QUANTITIES
 from fallback_gate.model import Kind, RuleSource
 from fallback_gate.policy import checks, messages
+from fallback_gate.policy.bounds import bounds, share, share_limit
 from fallback_gate.policy.cases import Case, cases
 from fallback_gate.policy.checks import Said
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
 from fallback_gate.policy.globs import comparable, is_literal
-from fallback_gate.policy.instruments import Bound, bounds
+from fallback_gate.policy.instruments import Bound
 
 VERSION = 1
 KEYS = (
     *("version", "name", "extends", "unlisted", "hot", "unhot", "cold"),
     *("budgets", "proof", "expect", "logs", "rules", "tests", "instruments"),
 )
-HOT_KEYS = (*MATCH_KEYS, "why")
+HOT_KEYS = (*MATCH_KEYS, "why", "share_of_step")
 UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
 COLD_KEYS = (*UNHOT_KEYS, "max_count")
 BUDGET_KEYS = (*checks.KINDS, "events")
@@ -43,6 +44,7 @@ class Sheet:
     name: str | None = None
     extends: tuple[tuple[str, Key], ...] = ()
     unlisted: str | None = None
+    unlisted_share: float | None = None
     hot: tuple[HotEntry, ...] = ()
     unhot: tuple[UnhotEntry, ...] = ()
     cold: tuple[ColdEntry, ...] = ()
@@ -80,7 +82,8 @@ def sheet(page: Page, shipped: bool) -> Sheet:
     return Sheet(
         name=checks.text(page, ("name",), top["name"]) if "name" in top else None,
         extends=_extends(page, top),
-        unlisted=checks.choice(page, ("unlisted",), top["unlisted"], UNLISTED) if "unlisted" in top else None,
+        unlisted=_unlisted(page, top),
+        unlisted_share=_unlisted_share(page, top),
         hot=hot,
         unhot=_unhot(page, top, shipped),
         cold=cold,
@@ -143,7 +146,7 @@ def _entries(
         entry = checks.mapping(page, key, value, known, required)
         if not isinstance(value, dict):
             continue
-        if not any(name in value for name in MATCH_KEYS):
+        if not any(name in value for name in (*MATCH_KEYS, "share_of_step")):
             page.complain(key, "the entry names nothing", f"give it one of {', '.join(MATCH_KEYS)}")
         globs: dict[str, Any] = {}
         for name in MATCH_KEYS:
@@ -155,12 +158,33 @@ def _entries(
 
 
 def _hot(page: Page, top: dict[str, object]) -> tuple[HotEntry, ...]:
-    return tuple(
-        HotEntry(
-            rule=rule, **globs, why=checks.text(page, (*key, "why"), entry["why"]) if "why" in entry else None
+    found = []
+    for key, entry, globs, rule in _entries(page, top, "hot", HOT_KEYS, ()):
+        why = checks.text(page, (*key, "why"), entry["why"]) if "why" in entry else None
+        share = (
+            share_limit(page, (*key, "share_of_step"), entry["share_of_step"])
+            if "share_of_step" in entry
+            else None
         )
-        for key, entry, globs, rule in _entries(page, top, "hot", HOT_KEYS, ())
-    )
+        found.append(HotEntry(rule=rule, **globs, why=why, share_of_step=share))
+    return tuple(found)
+
+
+def _unlisted(page: Page, top: dict[str, object]) -> str | None:
+    """What becomes of what is unlisted; a mapping says from which share of the step on it blocks."""
+    if "unlisted" not in top:
+        return None
+    value = top["unlisted"]
+    return "block" if isinstance(value, dict) else checks.choice(page, ("unlisted",), value, UNLISTED)
+
+
+def _unlisted_share(page: Page, top: dict[str, object]) -> float | None:
+    value = top.get("unlisted")
+    if not isinstance(value, dict):
+        return None
+    key, name = ("unlisted",), "block_if_share_above"
+    said = checks.mapping(page, key, value, (name,), (name,))
+    return share(page, (*key, name), said[name]) if name in said else None
 
 
 def _needs(shipped: bool) -> tuple[str, ...]:

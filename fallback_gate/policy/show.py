@@ -17,7 +17,11 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
         "name": policy.name,
         "path": policy.summary.path,
         "sha256": policy.summary.sha256,
-        "unlisted": policy.unlisted,
+        "unlisted": (
+            policy.unlisted
+            if policy.unlisted_share is None
+            else {"block_if_share_above": f"{policy.unlisted_share:.6%}".rstrip("0%").rstrip(".") + "%"}
+        ),
         "hot": [_entry(entry, today) for entry in policy.hot],
         "unhot": [_entry(entry, today) for entry in policy.unhot],
         "cold": [_entry(entry, today) for entry in policy.cold],
@@ -26,7 +30,12 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
             "required": None if policy.required is None else _kinds(policy.required),
             "accept_unobservable": _kinds(policy.accept_unobservable),
         },
-        "expect": {"compilers": list(policy.expect_compilers), "ranks": policy.expect_ranks},
+        "expect": {
+            "compilers": list(policy.expect_compilers),
+            "ranks": policy.expect_ranks,
+            "instruments": list(policy.expect_instruments),
+        },
+        "instruments": _bounds(policy),
         "logs": list(policy.logs),
         "rules": [
             {
@@ -44,6 +53,14 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
     }
 
 
+def _bounds(policy: Policy) -> dict[str, dict[str, str]]:
+    """The limits of what instruments measure, by instrument."""
+    found: dict[str, dict[str, str]] = {}
+    for bound in policy.bounds:
+        found.setdefault(bound.instrument, {})[bound.name] = bound.limit.text
+    return found
+
+
 def _kinds(kinds: frozenset[Kind]) -> list[str]:
     return [kind.value for kind in Kind if kind in kinds]
 
@@ -52,6 +69,7 @@ def _entry(entry: Entry, today: date) -> dict[str, Any]:
     said: dict[str, Any] = {key: list(globs) for key, globs in entry.asks().items()}
     if isinstance(entry, HotEntry):
         said["why"] = entry.why
+        said["share_of_step"] = entry.share_of_step.text if entry.share_of_step else None
     if isinstance(entry, (ColdEntry, UnhotEntry)):
         said |= {"reason": entry.reason, "owner": entry.owner, "ticket": entry.ticket}
         said["expires"] = entry.expires.isoformat() if entry.expires else None

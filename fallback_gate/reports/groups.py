@@ -15,18 +15,24 @@ Group = Sequence[Finding]
 def by_operator(findings: Iterable[Finding]) -> list[Group]:
     """Findings of one operator, compiler and kind together.
 
-    What blocks comes first, the hot path before the rest, and then what was reported most often.
+    What blocks comes first, the hot path before the rest, then what costs most where that was measured, and
+    then what was reported most often.
     """
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in sorted(findings, key=_weight):
         event = finding.event
         groups.setdefault((event.op, event.compiler, event.kind.value), []).append(finding)
-    return sorted(groups.values(), key=lambda group: (*_weight(group[0]), -reports(group)))
+    return sorted(groups.values(), key=lambda group: (*_weight(group[0]), -_share(group), -reports(group)))
 
 
 def reports(group: Iterable[Finding]) -> int:
     """How often the compiler reported them."""
     return sum(finding.event.count for finding in group)
+
+
+def _share(group: Group) -> float:
+    """What the dearest of them takes of a step; nothing where nobody measured it."""
+    return max(finding.event.cost.share if finding.event.cost else 0.0 for finding in group)
 
 
 def _weight(finding: Finding) -> tuple[int, bool]:

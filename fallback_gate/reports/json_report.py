@@ -145,6 +145,13 @@ def _event(finding: Finding) -> dict[str, Any]:
         "files": list(event.files),
         "layer": event.layer,
         "why": finding.why,
+        "cost": event.cost
+        and {
+            "kernels_per_step": event.cost.kernels,
+            "microseconds_per_step": event.cost.microseconds,
+            "share_of_step": event.cost.share,
+            "by": event.cost.by,
+        },
         "excerpt": safe.shorten(safe.redact(event.text), EXCERPT_CHARACTERS),
     }
 

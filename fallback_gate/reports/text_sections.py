@@ -42,6 +42,7 @@ def _block(sheet: Sheet, group: Sequence[Finding], steps: dict[str, str]) -> Ite
     head = f"{words.title(event)}{places}, {words.how_often(group)} [{safe.inline(event.id)}]"
     yield from sheet.head(head, "bold red")
     yield from sheet.row("where", words.where(event), indent=4)
+    yield from sheet.row("cost", words.cost(event), indent=4)
     stack = event.stack[: sheet.most(MOST_FRAMES)]
     yield from sheet.row("called", " < ".join(map(words.sentence, stack)) or None, indent=4)
     yield from sheet.row("reason", words.sentence(event.reason) if event.reason else None, indent=4)

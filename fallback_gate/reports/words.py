@@ -81,6 +81,17 @@ def title(event: Event) -> str:
     return f"{op(event)}: {KIND_WORDS[event.kind]}"
 
 
+def cost(event: Event) -> str | None:
+    """`36 kernels and 69 us in a step, 73% of it (by function gate_attn)`, where a trace shows it."""
+    if event.cost is None:
+        return None
+    one = event.cost
+    kernels = f"{one.kernels:,.4g} kernel{'' if one.kernels == 1 else 's'}"
+    return safe.inline(
+        f"{kernels} and {one.microseconds:,.4g} us in a step, {one.share:.1%} of it (by {one.by})"
+    )
+
+
 def how_often(findings: Sequence[Finding]) -> str:
     """Count and ranks of findings about one operator: `at least 7 times, ranks 0-3`."""
     events = [finding.event for finding in findings]

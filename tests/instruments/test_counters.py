@@ -62,6 +62,17 @@ def test_bytes_are_held_against_a_baseline() -> None:
     _run(base, "--baseline", base, code=0)
 
 
+def test_bytes_of_some_kernels_are_no_sum(tmp_path: Path) -> None:
+    text = f'{HEAD}{TENSOR},"dram__bytes.sum"\n"","","us","%","%","Mbyte"\n'
+    whole = _written(tmp_path, text + '"0","a","5","30","30","7"\n"1","b","5","30","30","8"\n', "whole.csv")
+    part = _written(tmp_path, text + '"0","a","5","30","30","7"\n"1","b","5","30","30","n/a"\n', "part.csv")
+    assert [one.value for one in counters.read(whole).measurements if one.name == "dram_bytes"] == [15e6]
+    assert not [one for one in counters.read(part).measurements if one.name == "dram_bytes"]
+    _run(whole, "--baseline", part, code=3)
+    _run(part, "--baseline", whole, code=3)
+    _run(whole, "--baseline", whole, code=0)
+
+
 def test_the_long_form_says_the_same() -> None:
     said = counters.read(str(DATA / "ncu_fusion3.details.csv"))
     rows = {row["name"]: row for row in said.details["kernels"]}
@@ -192,14 +203,26 @@ def test_msprof_op_summary(tmp_path: Path) -> None:
         ("", "no counters"),
         ("# gpu    pwr  gtemp  mtemp     sm    mem\n# Idx\n    0  124 39 41 0 0\n", "dcgmi dmon -e"),
         ("a,b,c\n1,2,3\n", "no counters"),
-        (f"{HEAD}{TENSOR}\n", "without a single kernel"),
         ("x" * 3_000_000, "a line of more than"),
-        ("# Entity  TENSO  DRAMA\n  ID\nGPU 0 0.0 0.0\n", "without a single sample"),
     ],
 )
 def test_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         counters.read(_written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"{HEAD}{TENSOR}\n", "without a single kernel"),
+        (f'{HEAD}{TENSOR}\n"","","us","%","%"\n"0","a"\n', "read only in part"),
+        ("# Entity  TENSO  DRAMA\n  ID\nGPU 0 0.0 0.0\n", "without a single sample"),
+    ],
+)
+def test_a_table_without_anything_is_unproven(tmp_path: Path, text: str, says: str) -> None:
+    told = _run(_written(tmp_path, text), code=3)
+    assert any(says in reason for reason in told["reasons"])
+    assert told["measurements"] == []
 
 
 def test_no_such_file(tmp_path: Path) -> None:
@@ -221,7 +244,7 @@ def test_any_rest_of_a_table_is_read_or_refused(tmp_path_factory: Any, name: str
         said = counters.read(str(place))
     except InputError:
         return
-    assert said.details["kernels"]
+    assert said.details["kernels"] or said.problem
 
 
 def test_kernels_stand_on_the_roofline() -> None:

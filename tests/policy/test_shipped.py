@@ -143,7 +143,7 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
         (messages.MARKER_KEYS, DEFINITIONS["marker"]["properties"]),
         (checks.KINDS, DEFINITIONS["kind"]["enum"]),
         (messages.SCOPES, DEFINITIONS["rule"]["properties"]["scope"]["enum"]),
-        (sheet.UNLISTED, SCHEMA["properties"]["unlisted"]["enum"]),
+        (sheet.UNLISTED, SCHEMA["properties"]["unlisted"]["anyOf"][0]["enum"]),
         (cases.KEYS, DEFINITIONS["case"]["properties"]),
         (cases.VERDICTS, DEFINITIONS["case"]["properties"]["verdict"]["enum"]),
         (QUANTITIES, SCHEMA["properties"]["instruments"]["properties"]),
@@ -152,7 +152,10 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
             ({**known, **SETTINGS.get(name, {})}, LIMITS[name]["properties"])
             for name, known in QUANTITIES.items()
         ),
-        (entry.MATCH_KEYS, list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"])))),
+        (
+            (*entry.MATCH_KEYS, "share_of_step"),
+            list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"]))),
+        ),
     ],
 )
 def test_the_schema_knows_what_the_loader_knows(known: Any, properties: Any) -> None:

@@ -51,9 +51,16 @@ def read(
     chosen = {name: setting.default for name, setting in SETTINGS[INSTRUMENT].items()} | dict(settings or {})
     form, kernels, problem, notes = _collected(path, device)
     whole = _whole(kernels)
-    before = _whole(_collected(baseline, device)[1]) if baseline else None
+    before = None
     if problem is None:
         problem = _untold(kernels)
+    if baseline:
+        _, good, cut, _ = _collected(baseline, device)
+        before = _whole(good)
+        off = cut or (
+            "" if _all_weighed(before) == _all_weighed(whole) else "only one of both counts all bytes"
+        )
+        problem = problem or (f"not comparable with the baseline: {off}" if off else None)
     found = fingerprints(form, kernels, whole, chosen)
     measured: list[Measurement] = []
     if found or problem is None:
@@ -65,12 +72,9 @@ def read(
         if value is not None:
             against = known / 100 if known is not None else None
             measured.append(Measurement(INSTRUMENT, name, value / 100, path, baseline=against))
-    if whole.bytes is not None:
-        measured.append(
-            Measurement(
-                INSTRUMENT, "dram_bytes", whole.bytes, path, baseline=before.bytes if before else None
-            )
-        )
+    if whole.bytes is not None and _all_weighed(whole):
+        moved = before.bytes if before and _all_weighed(before) else None
+        measured.append(Measurement(INSTRUMENT, "dram_bytes", whole.bytes, path, baseline=moved))
     return Evidence(
         INSTRUMENT,
         path,
@@ -99,7 +103,7 @@ def _collected(path: str, device: Roof | None) -> tuple[Format, list[Kernel], st
     except Unreadable as cut:
         problem = f"read only in part: {cut}"
     if not kernels:
-        raise InputError(f"{path}: {form.title} without a single {form.unit}; {problem or form.advice}")
+        problem = f"{form.title} without a single {form.unit}; {problem or form.advice}"
     ordered = sorted(kernels.values(), key=lambda kernel: -kernel.us)
     return form, ordered, problem, list(form.notes)
 
@@ -110,12 +114,18 @@ def _whole(kernels: Iterable[Kernel]) -> Kernel:
     for kernel in kernels:
         whole.launches += kernel.launches
         whole.us += kernel.us
+        whole.weighed += kernel.weighed
         if kernel.bytes is not None:
             whole.bytes = (whole.bytes or 0.0) + kernel.bytes
         for mine, its in ((whole.dram, kernel.dram), (whole.tensor, kernel.tensor)):
             mine[0] += its[0]
             mine[1] += its[1]
     return whole
+
+
+def _all_weighed(whole: Kernel) -> bool:
+    """Whether a sum of its bytes is no lower bound."""
+    return whole.launches > 0 and whole.weighed == whole.launches
 
 
 def _untold(kernels: Iterable[Kernel]) -> str | None:
@@ -142,7 +152,7 @@ def _report(one: Fingerprint) -> Report:
         compiler=INSTRUMENT,
         kind=Kind.REFERENCE_KERNEL,
         scope=Scope.PROGRAM if one.scope == WHOLE else Scope.OPERATOR,
-        op="*" if one.scope == WHOLE else one.name,
+        op=(one.kind or WHOLE) if one.scope == WHOLE else one.name,
         position=0,
         text=f"{one.name}: {told}",
         names=(one.kind,) if one.kind else (),

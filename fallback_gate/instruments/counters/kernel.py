@@ -15,6 +15,7 @@ class Kernel:
     launches: int = 0
     us: float = 0.0
     bytes: float | None = None
+    weighed: int = 0  # launches of which the bytes are known
     dram: list[float] = field(default_factory=lambda: [0.0, 0.0])
     tensor: list[float] = field(default_factory=lambda: [0.0, 0.0])
 
@@ -24,6 +25,7 @@ class Kernel:
         self.us += sample.us
         if sample.bytes is not None:
             self.bytes = (self.bytes or 0.0) + sample.bytes
+            self.weighed += 1
         for sums, value in ((self.dram, sample.dram_pct), (self.tensor, sample.tensor_pct)):
             if value is not None:
                 sums[0] += value * sample.us

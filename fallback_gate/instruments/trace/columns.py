@@ -6,7 +6,6 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-MOST_PASSED = 20_000  # calls that are looked at for one that still ran
 MOST_FRAMES = 8
 
 
@@ -39,12 +38,12 @@ class Index:
 
 @dataclass(slots=True)
 class Frames:
-    """The user's Python functions as they ran on the host, by thread."""
+    """The user's Python functions as they ran on the host, by thread; calls nest."""
 
     names: dict[int, array[int]] = field(default_factory=dict)
     starts: dict[int, array[float]] = field(default_factory=dict)
     ends: dict[int, array[float]] = field(default_factory=dict)
-    _ready: bool = False
+    _callers: dict[int, array[int]] | None = None
 
     def add(self, thread: int, name: int, start: float, end: float) -> None:
         """Take one call of a function."""
@@ -57,26 +56,31 @@ class Frames:
 
     def around(self, thread: int, when: float) -> tuple[int, ...]:
         """The names of the calls that were running at a time, innermost first."""
-        if not self._ready:
-            self._sort()
-        starts, ends = self.starts.get(thread), self.ends.get(thread)
-        if starts is None or ends is None:
+        if self._callers is None:
+            self._callers = {each: self._nest(each) for each in self.names}
+        callers = self._callers.get(thread)
+        if callers is None:
             return ()
         found: list[int] = []
-        last = bisect_right(starts, when) - 1
-        for at in range(last, max(-1, last - MOST_PASSED), -1):
-            if ends[at] >= when:
+        at = bisect_right(self.starts[thread], when) - 1
+        while at >= 0 and len(found) < MOST_FRAMES:
+            if self.ends[thread][at] >= when:
                 found.append(self.names[thread][at])
-                if len(found) == MOST_FRAMES:
-                    break
+            at = callers[at]
         return tuple(found)
 
-    def _sort(self) -> None:
-        for thread, starts in self.starts.items():
-            ends, names = self.ends[thread], self.names[thread]
-            pairs = list(zip(starts, ends, strict=True))
-            order = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], -pairs[at][1]))
-            self.names[thread] = array("l", (names[at] for at in order))
-            self.starts[thread] = array("d", (starts[at] for at in order))
-            self.ends[thread] = array("d", (ends[at] for at in order))
-        self._ready = True
+    def _nest(self, thread: int) -> array[int]:
+        """Sort the calls of a thread by their start; the row of the call around each, -1 for none."""
+        starts, ends, names = self.starts[thread], self.ends[thread], self.names[thread]
+        order = sorted(range(len(starts)), key=lambda at: (starts[at], -ends[at]))
+        self.names[thread] = array("l", (names[at] for at in order))
+        self.starts[thread] = array("d", (starts[at] for at in order))
+        self.ends[thread] = sorted_ends = array("d", (ends[at] for at in order))
+        callers: array[int] = array("l")
+        open_calls: list[int] = []
+        for row, at in enumerate(order):
+            while open_calls and sorted_ends[open_calls[-1]] <= starts[at]:
+                open_calls.pop()
+            callers.append(open_calls[-1] if open_calls else -1)
+            open_calls.append(row)
+        return callers

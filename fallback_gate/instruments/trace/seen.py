@@ -11,6 +11,7 @@ from typing import Any
 
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.trace import kernels
+from fallback_gate.instruments.trace.costs import costs
 from fallback_gate.instruments.trace.links import function, location
 from fallback_gate.instruments.trace.summary import Operator, Summary
 from fallback_gate.measures import Measurement
@@ -34,10 +35,10 @@ def evidence(
 ) -> Evidence:
     """What a trace says, beside what the trace of a good run says."""
     before = dict(_numbers(baseline)) if baseline and baseline.steps else {}
-    notes = list(summary.notes)
+    problem = summary.problem
     suspects = _more_than(summary, baseline) if before and baseline else frozenset()
     if baseline is not None and not before:
-        notes.append(f"the baseline says nothing: {baseline.problem or 'no steps were found in it'}")
+        problem = problem or f"the baseline says nothing: {baseline.problem or 'no steps were found in it'}"
     return Evidence(
         instrument="trace",
         path=path,
@@ -50,9 +51,10 @@ def evidence(
         reports=tuple(_reports(summary)),
         suspects=suspects,
         blame=frozenset() if suspects else _BLAME,
-        problem=summary.problem,
-        notes=tuple(notes),
+        problem=problem,
+        notes=tuple(summary.notes),
         details=_details(summary),
+        costs=costs(summary),
     )
 
 

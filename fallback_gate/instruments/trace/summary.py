@@ -45,6 +45,7 @@ class Summary:
     step_us: float = 0.0
     operators: dict[tuple[str, str], Operator] = field(default_factory=dict)
     functions: dict[str, Operator] = field(default_factory=dict)  # the user's, by frame, with what they call
+    eager_functions: dict[str, Operator] = field(default_factory=dict)  # the same of eager kernels alone
     outside: Counter[tuple[str, str]] = field(default_factory=Counter)  # operators out of every step
     problem: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -126,6 +127,10 @@ def _count(whole: Summary, link: Link, kernel: str, time: float) -> None:
             function = whole.functions.setdefault(frame, Operator(frame, link.origin))
             function.kernels += 1
             function.microseconds += time
+            if link.origin == kernels.EAGER:
+                eager = whole.eager_functions.setdefault(frame, Operator(frame, link.origin))
+                eager.kernels += 1
+                eager.microseconds += time
 
 
 def _of_totals(timeline: Timeline) -> Summary:

@@ -119,7 +119,8 @@ class Timeline:
 
     def launch_of(self, kernel: int) -> Launch | None:
         """The call that started a kernel."""
-        row = self.launches.row(self.kernel_correlations[kernel])
+        correlation = self.kernel_correlations[kernel]
+        row = None if correlation == UNKNOWN else self.launches.row(correlation)
         if row is None:
             return None
         return Launch(
