@@ -144,7 +144,10 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
         (sheet.UNLISTED, SCHEMA["properties"]["unlisted"]["anyOf"][0]["enum"]),
         (cases.KEYS, DEFINITIONS["case"]["properties"]),
         (cases.VERDICTS, DEFINITIONS["case"]["properties"]["verdict"]["enum"]),
-        (entry.MATCH_KEYS, list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"])))),
+        (
+            {*entry.MATCH_KEYS, "share_of_step"},
+            list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"]))),
+        ),
     ],
 )
 def test_the_schema_knows_what_the_loader_knows(known: Any, properties: Any) -> None:
