@@ -1,4 +1,4 @@
-"""Room 5: reading the limits of what instruments measure, out of a page of YAML; `instruments.py` holds them."""
+"""Room 5: the limits of what instruments measure, read from a page of YAML; `instruments.py` holds them."""
 
 from __future__ import annotations
 

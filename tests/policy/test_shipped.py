@@ -153,7 +153,7 @@ def test_the_schema_is_valid_and_has_a_version() -> None:
             for name, known in QUANTITIES.items()
         ),
         (
-            (*entry.MATCH_KEYS, "share_of_step"),
+            {*entry.MATCH_KEYS, "share_of_step"},
             list(chain(*(one["required"] for one in DEFINITIONS["hot"]["anyOf"]))),
         ),
     ],
