@@ -25,7 +25,9 @@ silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 disabled beside others that compile; a frame without tensor operations; a reference algorithm that was
 compiled in full; scaled_dot_product_attention decomposed for lack of a fused kernel.
 
-**What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit.
+**What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. An empty
+list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
+`fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
 
 Wording seen in 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
 """

@@ -235,3 +235,27 @@ def test_the_hook_runs_on_python_3_8() -> None:
         source = file.read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
         assert "from __future__ import annotations" in source
+
+
+def test_compile_workers_print_no_list_of_frames(tmp_path: Path) -> None:
+    # PyTorch 2.7's pool hands its workers the environment as it is while the pool starts.
+    worker = tmp_path / "torch" / "_inductor" / "compile_worker"
+    worker.mkdir(parents=True)
+    for folder in (worker, *worker.parents[:2]):
+        (folder / "__init__.py").touch()
+    (worker / "subproc_pool.py").write_text(
+        "import os\nclass SubprocPool:\n"
+        "    def __init__(self, workers):\n        print(workers, os.environ.get('TORCH_LOGS'))\n",
+        encoding="utf-8",
+    )
+    code = """\
+        import os
+        from torch._inductor.compile_worker.subproc_pool import SubprocPool
+        SubprocPool(4)
+        print(os.environ.get("TORCH_LOGS"))
+        """
+    said = Run(tmp_path, code, TORCH_LOGS="dynamo,graph_breaks")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines() == ["4 dynamo,graph_breaks,-dynamo", "dynamo,graph_breaks"]
+    silent = Run(tmp_path, code, TORCH_LOGS="")
+    assert silent.out.splitlines() == ["4 ", ""]

@@ -47,6 +47,7 @@ def watch() -> None:
     if len(_WATCHERS) == 1:
         for own, theirs in COMPILERS.values():
             imports.after(theirs, _watching(own))
+        imports.after("torch._inductor.compile_worker.subproc_pool", _watching("torch_workers"))
 
 
 def unwatch() -> None:
