@@ -27,6 +27,7 @@ from fallback_gate.scan.record import Record
 
 _JAX = ("jax", "jax")
 _TVM = ("tvm.relax", "tvm")
+_TRITON = ("triton", "triton")
 _PLUMBING = {
     f"relax.{name}"
     for name in ("call_tir", "call_tir_inplace", "call_tir_with_grad", "null_value", "shape_of")
@@ -62,6 +63,16 @@ def other_platform(rule: Rule, record: Record, closing: Closing, facts: Facts) -
         yield base(
             rule, record, closing, wanted, f"JAX_PLATFORMS={text(facts.get('asked'))} ran on {', '.join(got)}"
         )
+
+
+def interpreted(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
+    """A kernel that Triton's interpreter ran."""
+    for one in rows(facts.get("interpreted")):
+        if kernel := text(one.get("name")):
+            report = base(rule, record, closing, kernel, "TRITON_INTERPRET: the interpreter ran it", kernel)
+            file = text(one.get("file"))
+            place = Location(file or None, count(one.get("line")) or None, kernel)
+            yield report._replace(stack=(kernel,), files=(file,) if file else (), location=place)
 
 
 def _modules_prove(facts: Facts) -> Mapping[Kind, str]:
@@ -162,6 +173,14 @@ _JAX_RULES = (
         other_platform, _CALLBACK,
     ),
 )  # fmt: skip
+_TRITON_RULES = (
+    rule(
+        _TRITON, "triton/interpreted", Kind.EAGER_FRAME, Scope.REGION,
+        "The kernel was not compiled: Triton's interpreter ran it in Python, on the CPU.",
+        "Unset TRITON_INTERPRET where the release is built and served.", interpreted,
+        '{"interpreted": [{"name": "gate_attn", "file": "/app/model/kernels.py", "line": 12}]}',
+    ),
+)  # fmt: skip
 _TVM_RULES = (
     rule(
         _TVM, "tvm-relax/packed-call", Kind.OP_FALLBACK, Scope.OPERATOR,
@@ -179,4 +198,5 @@ _TVM_RULES = (
 HEARINGS: Mapping[str, Hearing] = {
     "jax": Hearing("jax", _JAX_RULES, _modules_prove),
     "tvm.relax": Hearing("tvm", _TVM_RULES, _builds_prove),
+    "triton": Hearing("triton", _TRITON_RULES, lambda facts: {}),
 }

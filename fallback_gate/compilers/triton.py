@@ -10,7 +10,7 @@ only while a kernel is compiled. Conversions of fp8: always, a Python warning. E
 
 **When it is silent.** By default, on weaker instructions. With a warm cache at every setting: use
 `TRITON_ALWAYS_COMPILE=1` or an empty `TRITON_CACHE_DIR`. `TRITON_INTERPRET=1` runs kernels in Python on the
-CPU and says nothing. A remark names the place of a `tl.dot`, not the kernel, nor what it got instead.
+CPU and says nothing: the closing record of a recorded run tells which. A remark names the place of a `tl.dot`, not the kernel, nor what it got instead.
 
 **What proves the end.** Nothing: no line shows that remarks were on and that kernels were compiled anew.
 Under torch.compile, which compiles its own kernels with Triton, the proof is that compiler's.

@@ -259,3 +259,35 @@ def test_compile_workers_print_no_list_of_frames(tmp_path: Path) -> None:
     assert said.out.splitlines() == ["4 dynamo,graph_breaks,-dynamo", "dynamo,graph_breaks"]
     silent = Run(tmp_path, code, TORCH_LOGS="")
     assert silent.out.splitlines() == ["4 ", ""]
+
+
+def test_a_kernel_that_the_interpreter_runs_is_told(tmp_path: Path) -> None:
+    # Triton's interpreter: a kernel object whose `run` is called at each launch, with `warmup` at none.
+    runtime = tmp_path / "triton" / "runtime"
+    runtime.mkdir(parents=True)
+    for folder in (runtime, runtime.parent):
+        (folder / "__init__.py").touch()
+    (runtime / "interpreter.py").write_text(
+        "class InterpretedFunction:\n"
+        "    def __init__(self, fn):\n        self.fn = fn\n"
+        "    def run(self, *a, grid, warmup, **k):\n        return None if warmup else self.fn(*a)\n",
+        encoding="utf-8",
+    )
+    run = Run(
+        tmp_path,
+        """\
+        from triton.runtime.interpreter import InterpretedFunction
+        def moe_router(x):
+            return x + 1
+        def unused(x):
+            return x
+        InterpretedFunction(unused).run(1, grid=(1,), warmup=True)
+        kernel = InterpretedFunction(moe_router)
+        print(kernel.run(1, grid=(1,), warmup=False), kernel.run(2, grid=(1,), warmup=False))
+        """,
+    )
+    assert (run.code, run.out, run.err) == (0, "2 3\n", "")
+    (said,) = run.told
+    assert said["compilers"] == {
+        "triton": {"interpreted": [{"name": "moe_router", "file": str(tmp_path / "program.py"), "line": 2}]}
+    }

@@ -450,3 +450,17 @@ def test_who_wrote_a_record(read: Callable[..., Any]) -> None:
 )
 def test_what_is_no_record(text: str) -> None:
     assert closing.parse(text) is None
+
+
+def test_a_kernel_that_the_interpreter_ran_is_named_at_its_place(read: Callable[..., Any]) -> None:
+    ran = {"name": "moe_router", "file": "/app/model/tri.py", "line": 4}
+    said = read(line({"triton": {"interpreted": [ran, {"name": ""}]}}))
+    (report,) = said.reports
+    assert (report.id, report.kind.value, report.scope.value) == (
+        "triton/interpreted",
+        "eager_frame",
+        "region",
+    )
+    assert (report.op, report.stack, report.files) == ("moe_router", ("moe_router",), ("/app/model/tri.py",))
+    assert (report.location.line, report.location.function) == (4, "moe_router")
+    assert read(line({"triton": {}})).reports == []

@@ -28,6 +28,7 @@ COMPILERS = {
     "onnxruntime": ("onnxruntime_sessions", "onnxruntime"),
     "openvino": ("openvino_models", "openvino"),
     "jax": ("jax_modules", "jax._src.compiler"),
+    "triton": ("triton_interpreter", "triton.runtime.interpreter"),
     "tvm": ("tvm_builds", "tvm.relax"),
 }
 _WATCHERS: list[None] = []
