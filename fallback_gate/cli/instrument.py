@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fallback_gate.cli.options import Day
+from fallback_gate.cli.options import POLICY, TODAY
 from fallback_gate.cli.output import dressed, for_terminal, to_stdout, wants_color
 from fallback_gate.reports import FORMATS
 
@@ -54,12 +54,8 @@ def judging_evidence(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="What to print on standard output.",
         ),  # fmt: skip
-        click.option(
-            "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
-        ),  # fmt: skip
-        click.option(
-            "-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up)."
-        ),  # fmt: skip
+        TODAY,
+        POLICY,
     ):
         command = option(command)
     return command

@@ -27,18 +27,22 @@ class Day(click.ParamType[date]):
         return day
 
 
+TODAY = click.option(
+    "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
+)
+POLICY = click.option(
+    "-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up)."
+)
+
+
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options by which logs are judged: policy, day, own messages."""
     for option in (
         click.option(
             "--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's."
         ),
-        click.option(
-            "--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC) [default: today]."
-        ),  # fmt: skip
-        click.option(
-            "-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges (default: looked up)."
-        ),  # fmt: skip
+        TODAY,
+        POLICY,
     ):
         command = option(command)
     return command

@@ -53,11 +53,8 @@ class Anchors:
                 found.setdefault(expression(anchor), []).append((0, b"", place))
                 continue
             start, end = _piece(anchor)
-            literal = anchor[start:end].encode()
-            before = len(anchor[:start].encode()) + len(literal)
-            found.setdefault(re.escape(literal).replace(b"'", rb"\x27"), []).append(
-                (before, anchor.encode(), place)
-            )
+            before = len(anchor[:end].encode())
+            found.setdefault(expression(anchor[start:end]), []).append((before, anchor.encode(), place))
         self.expressions = tuple(found)
         self.behind = tuple(tuple(some) for some in found.values())
 

@@ -74,7 +74,7 @@ class Chunks:
 
 
 class Ahead:
-    """A reader whose first bytes can be looked at before they are read. `taken` counts what it took.
+    """A reader whose first bytes can be looked at before they are read.
 
     `enough`: asked before more is awaited, whether what is there must do for a look; `short` says that it
     did.
@@ -87,7 +87,6 @@ class Ahead:
         self._failure: Unreadable | None = None
         self._ended = False
         self.short = False
-        self.taken = 0
 
     def peek(self, size: int) -> bytes:
         """The next bytes: `size` of them, or fewer where the end, or trouble, comes first.
@@ -107,7 +106,6 @@ class Ahead:
                 break
             self._ended = not count
             head += room[:count]
-            self.taken += count
         self._head = bytes(head)
         return self._head
 
@@ -126,9 +124,7 @@ class Ahead:
             raise self._failure
         if self._ended:
             return 0
-        count = self._reader.readinto(buffer)
-        self.taken += count
-        return count
+        return self._reader.readinto(buffer)
 
 
 class Told:

@@ -43,14 +43,8 @@ class Stream:
         self._later: Later | None = None
         self._sealed: sealed.Sealed | sealed.Unsealed | sealed.Expected | None = None
         self._stack = ExitStack()
-        self._stored: Ahead | None = None
         self._text: Reader | None = None
         self._failure: Unreadable | None = None
-
-    @property
-    def consumed(self) -> int:
-        """Bytes taken so far, in the unit of `Source.size`: what a progress bar shows."""
-        return self._stored.taken if self._stored else 0
 
     @property
     def seal(self) -> seal.Seal | None:
@@ -67,8 +61,8 @@ class Stream:
             raise self._failure
         try:
             if self._text is None:
-                self._stored = Ahead(self._stack.enter_context(self._opener()), self._enough)
-                self._text = self._reader(self._stored)
+                stored = Ahead(self._stack.enter_context(self._opener()), self._enough)
+                self._text = self._reader(stored)
             return self._text.readinto(buffer)
         except Unreadable as failure:
             self._failure = failure
