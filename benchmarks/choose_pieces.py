@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import heapq
-import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import hyperscan
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
-from fallback_gate.scan.anchors import LENGTH
+from fallback_gate.scan.anchors import LENGTH, expression
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECES = ROOT / "fallback_gate/scan/pieces.py"
@@ -55,7 +54,7 @@ def hits(pieces: list[str], texts: list[bytes]) -> dict[str, float]:
     size = sum(map(len, texts)) / 1e6
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
-        expressions=[re.escape(piece.encode()) for piece in pieces],
+        expressions=[expression(piece.encode()) for piece in pieces],
         ids=list(range(len(pieces))),
         elements=len(pieces),
         flags=[0] * len(pieces),

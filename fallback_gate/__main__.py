@@ -1,6 +1,6 @@
 """`python -m fallback_gate`: the same command."""
 
-from fallback_gate.cli.main import main
+from fallback_gate.cli.main import entry
 
 if __name__ == "__main__":
-    main()
+    entry()

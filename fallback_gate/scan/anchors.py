@@ -14,48 +14,51 @@ literal is of three letters, and then hardly anything needs a closer look: twice
 form are such literals; more than a dozen of them, or one of two letters, would cost what they gain.
 
 Building a database takes milliseconds, so it is kept for the next log; its scratch space serves one scan at
-a time, so each thread has its own.
+a time, so each thread has its own. A text of a few kilobytes is not worth one: `few` looks for each literal
+in turn.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from threading import get_ident
-
-import hyperscan
 
 from fallback_gate.scan.pieces import PIECES
 from fallback_gate.sources.later import SIGNS
 
 MOST_RANKS = 1024
-ANY_RANK = (rb"\[rank\d", rb"\[default\d")  # whoever numbers its lines
+_NUMBERED = (b"[rank", b"[default")  # how torch.distributed and torchrun number lines
+ANY_RANK = tuple(name + b"{n}" for name in _NUMBERED)
 SEEN_ONCE = (*ANY_RANK, *SIGNS)  # reported once a pass over some bytes
+SHORT = 16 << 10  # bytes of a text that is searched without a database
 FEWEST = 80  # expressions in one database
 LENGTH = 8  # letters of a piece: of a longer literal hyperscan looks at the last eight first
-_FILLER = [b"\\xff%c%c\\xfe\\xfd%c%c\\xff" % (a, b, b, a) for a in b"QZXJKVW" for b in b"qzxjkvwQZXJK"]
+_FILLER = [b"\xff%c%c\xfe\xfd%c%c\xff" % (a, b, b, a) for a in b"QZXJKVW" for b in b"qzxjkvwQZXJK"]
+_RANK = re.compile(rb"\[(rank|default)(0|[1-9]\d{0,3})\]:")
 
 
 class Anchors:
     """Literals to look for at once, each known by its place in the list. `{n}` stands for a number.
 
-    `literals` is the list, `expressions` what hyperscan looks for. `behind` holds for each expression the
-    anchors that may stand where it ends: how many bytes before that end the anchor starts, its bytes, and
-    its place in the list.
+    `literals` is the list, `pieces` what the scan looks for. `behind` holds for each piece the anchors that
+    may stand where it ends: how many bytes before that end the anchor starts, its bytes, and its place in
+    the list.
     """
 
     def __init__(self, anchors: Sequence[str]) -> None:
         self.literals = tuple(anchors)
         found: dict[bytes, list[tuple[int, bytes, int]]] = {}
         for place, anchor in enumerate(anchors):
+            whole = anchor.encode()
             if "{n}" in anchor:
-                found.setdefault(expression(anchor), []).append((0, b"", place))
+                found.setdefault(whole, []).append((0, b"", place))
                 continue
             start, end = _piece(anchor)
             before = len(anchor[:end].encode())
-            found.setdefault(expression(anchor[start:end]), []).append((before, anchor.encode(), place))
-        self.expressions = tuple(found)
+            found.setdefault(anchor[start:end].encode(), []).append((before, whole, place))
+        self.pieces = tuple(found)
         self.behind = tuple(tuple(some) for some in found.values())
 
 
@@ -68,35 +71,76 @@ def _piece(anchor: str) -> tuple[int, int]:
     return 0, len(anchor)
 
 
-def expression(anchor: str) -> bytes:
+def expression(literal: bytes) -> bytes:
     """The expression for a literal, in which `{n}` stands for a number of up to six digits."""
-    return rb"\d{1,6}".join(re.escape(part.encode()).replace(b"'", rb"\x27") for part in anchor.split("{n}"))
+    parts = literal.split(b"{n}")
+    return rb"\d{1,6}".join(
+        (r"\x" + part.hex(" ").replace(" ", r"\x")).encode() if part else b"" for part in parts
+    )
 
 
-def database(expressions: Iterable[bytes], *, once: bool = False) -> Callable[..., None]:
-    """Compile the expressions; call the result with a buffer and `match_event_handler`.
+def few(literals: Iterable[bytes]) -> Callable[..., None]:
+    """As `database`, for a text of a few kilobytes: nothing is built before, and each literal takes a look
+    of its own."""
+    return partial(_look_for_each, tuple(literals))
 
-    The handler gets the index of the expression, and the end of the match in the buffer. With `once`,
-    each expression is reported once per scan.
+
+def _look_for_each(
+    literals: tuple[bytes, ...], text: memoryview, match_event_handler: Callable[..., None]
+) -> None:
+    data = bytes(text)
+    for place, literal in enumerate(literals):
+        for end in _ends_of(literal, data):
+            match_event_handler(place, 0, end, 0, None)
+
+
+def _ends_of(literal: bytes, data: bytes) -> Iterator[int]:
+    if b"{n}" in literal:
+        yield from (match.end() for match in re.finditer(expression(literal), data))
+        return
+    at = data.find(literal)
+    while at >= 0:
+        yield at + len(literal)
+        at = data.find(literal, at + 1)
+
+
+def database(literals: Iterable[bytes], *, once: bool = False) -> Callable[..., None]:
+    """Build a database; call the result with a buffer and `match_event_handler`.
+
+    The handler gets the place of the literal, and the end of the match in the buffer. With `once`, each
+    literal is reported once per scan.
     """
-    return _built(tuple(expressions), once, get_ident())
+    return _built(tuple(literals), once, get_ident())
 
 
 @lru_cache(maxsize=8)
-def _built(expressions: tuple[bytes, ...], once: bool, _thread: int) -> Callable[..., None]:
-    listed = [*expressions, *_FILLER[: max(0, FEWEST - len(expressions))]]
+def _built(literals: tuple[bytes, ...], once: bool, _thread: int) -> Callable[..., None]:
+    import hyperscan
+
+    listed = [*literals, *_FILLER[: max(0, FEWEST - len(literals))]]
     single = hyperscan.HS_FLAG_SINGLEMATCH
-    flags = [single if once or one in SEEN_ONCE else 0 for one in listed]
     compiled = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     compiled.compile(
-        expressions=listed,
+        expressions=[expression(one) for one in listed],
         ids=list(range(len(listed))),
         elements=len(listed),
-        flags=flags,
+        flags=[single if once or one in SEEN_ONCE else 0 for one in listed],
     )
     return partial(compiled.scan)
 
 
-def rank_expressions() -> list[bytes]:
-    """One expression a rank: first torch.distributed's (`[rank7]:`), then torchrun's (`[default7]:`)."""
-    return [rb"\[%s%d\]:" % (name, rank) for name in (b"rank", b"default") for rank in range(MOST_RANKS)]
+def ranks_in(text: memoryview) -> set[tuple[bool, int]]:
+    """The ranks that number lines of a text: whether by torchrun, on one host, and which."""
+    found: set[tuple[bool, int]] = set()
+    if len(text) <= SHORT:
+        for name, rank in _RANK.findall(text):
+            if (number := int(rank)) < MOST_RANKS:
+                found.add((name == b"default", number))
+        return found
+    every = [b"%s%d]:" % (name, rank) for name in _NUMBERED for rank in range(MOST_RANKS)]
+
+    def seen(place: int, *_: object) -> None:
+        found.add((place >= MOST_RANKS, place % MOST_RANKS))
+
+    database(every, once=True)(text, match_event_handler=seen)
+    return found

@@ -22,6 +22,8 @@ from fallback_gate.sources.later import ACROSS, SIGNS
 READ = 1 << 20  # bytes a read
 BEHIND = 1 << 20  # bytes behind a hit that must be in the window before it is handed out
 WINDOW = 6 << 20
+FIRST = 128 << 10  # bytes of the window while a text may be short
+ROOM = 64 << 10  # bytes that must be free for a read
 HEAD = 64 << 10  # bytes in which a build announces its branches
 LONG = 2 << 20  # bytes without a line feed after which a line is scanned in pieces
 OVERLAP = LONGEST_LINE
@@ -74,13 +76,13 @@ class Scan:
         count_lines: bool,
         look: Look = lambda data, known: 0,
     ) -> None:
-        self._scan: Callable[..., None] = anchors.database((*wanted.expressions, *anchors.SEEN_ONCE))
+        self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE)
+        self._scan: Callable[..., None] | None = None
         self._behind = wanted.behind
         self._look = look
-        self._scan_ranks: Callable[..., None] | None = None
         self._stream = stream
         self._count_lines = count_lines
-        self._view = View(bytearray(WINDOW), 0)
+        self._view = View(bytearray(FIRST), 0)
         self._base = 0  # offset in the stream of the first byte of the buffer
         self._scanned = 0  # bytes of the buffer that have been scanned
         self._counted = 0  # bytes of the buffer whose line feeds are in `_feeds`
@@ -101,6 +103,8 @@ class Scan:
         """Move what is still needed to the front when the next read would not fit."""
         view = self._view
         if view.end + READ <= WINDOW:
+            if len(view.buffer) < min(view.end + ROOM, WINDOW):
+                view.buffer += bytes(WINDOW - len(view.buffer))
             return
         needed = self._scanned
         if self._pending:
@@ -149,19 +153,19 @@ class Scan:
         hits: list[tuple[int, int]] = []
         seen_once = set()
 
-        def found(expression: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            if expression >= most:
-                seen_once.add(anchors.SEEN_ONCE[expression - most])
+        def found(piece: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            if piece >= most:
+                seen_once.add(anchors.SEEN_ONCE[piece - most])
                 return
-            for before, anchor, place in behind[expression]:
+            for before, anchor, place in behind[piece]:
                 if begins(anchor, first + end - before):
                     hits.append((base + end - 1, place))
 
         with memoryview(view.buffer) as whole, whole[first:stop] as new:
-            self._scan(new, match_event_handler=found)
-            if self._scan_ranks or not seen_once.isdisjoint(anchors.ANY_RANK):
-                self._scan_ranks = self._scan_ranks or anchors.database(anchors.rank_expressions(), once=True)
-                self._scan_ranks(new, match_event_handler=self._rank_found)
+            self._search()(new, match_event_handler=found)
+            if not seen_once.isdisjoint(anchors.ANY_RANK):
+                for is_local, rank in anchors.ranks_in(new):
+                    (self.extent.local_ranks if is_local else self.extent.ranks).add(rank)
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
@@ -172,6 +176,14 @@ class Scan:
         self._scanned = max(start, stop - OVERLAP) if piece else stop
         return signs
 
+    def _search(self) -> Callable[..., None]:
+        """What looks for all that is wanted."""
+        if self._scan is None:
+            if self.extent.bytes <= anchors.SHORT:
+                return anchors.few(self._wanted)
+            self._scan = anchors.database(self._wanted)
+        return self._scan
+
     def _looked(self, start: int) -> int:
         """Let the source look at what is new: a sign stands in it. Returns where the window ends then."""
         view = self._view
@@ -180,12 +192,6 @@ class Scan:
         view.end -= back
         self.extent.bytes -= back
         return view.end
-
-    def _rank_found(self, rank: int, _start: int, _end: int, _flags: int, _context: object) -> None:
-        if rank < anchors.MOST_RANKS:
-            self.extent.ranks.add(rank)
-        else:
-            self.extent.local_ranks.add(rank - anchors.MOST_RANKS)
 
     def waiting(self) -> Iterator[Hit]:
         """The hits that wait for what stands behind them, as of what the window holds. They come again."""

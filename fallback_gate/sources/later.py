@@ -20,16 +20,9 @@ from fallback_gate.sources.reader import Buffer, Chunks, Reader
 # that parted a word are followed by one that ends them: those are looked for. Three letters each at least,
 # and few: `anchors.py` says why.
 SIGNS = (
-    *(
-        rb"\x1f\x8b\x08",
-        rb"\xfd7zXZ\x00",
-        rb"\x28\xb5\x2f\xfd",
-        rb"PK\x03\x04",
-        rb"\n\xff\xfe",
-        rb"\n\xfe\xff",
-    ),
-    *(rb"\x00\n\x00", rb"\r\x00\n", rb"\x00e\x00"),
-    *(rb"\x1b\[0", rb"\x1b\[m", rb"\x1b\[2", rb"\x1b\[3"),
+    *(b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\n\xff\xfe", b"\n\xfe\xff"),
+    *(b"\0\n\0", b"\r\0\n", b"\0e\0"),
+    *(b"\x1b[0", b"\x1b[m", b"\x1b[2", b"\x1b[3"),
 )
 ACROSS = 2  # bytes of a sign that may stand before a line
 _FROM = binary.HEAD - 32  # colour codes before it are seen with the first bytes

@@ -106,7 +106,7 @@ def test_an_anchor_holds_nothing_that_an_envelope_changes(reader: Reader, entry:
         assert "  " not in anchor.strip()
     assert all(len(anchor) >= 4 for anchor in entry.anchor)
     for line in entry.matches:
-        assert any(re.search(expression(anchor), line.encode()) for anchor in entry.anchor)
+        assert any(re.search(expression(anchor.encode()), line.encode()) for anchor in entry.anchor)
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=name)

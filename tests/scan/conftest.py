@@ -38,9 +38,17 @@ class Found:
 def _scan(
     text: bytes, anchors: Sequence[str], *, sizes: Sequence[int] = (1 << 20,), count: bool = True
 ) -> list[Found]:
-    """The hits of a scan over the text."""
-    hits = Scan(Anchors(anchors), Chunked(text, sizes), count_lines=count)
-    return [Found(h.record.position, h.record.text, frozenset(h.anchors), h.record.rank) for h in hits]
+    """The hits of a scan over the text; of a short text, those of both ways to search it."""
+
+    def found() -> list[Found]:
+        hits = Scan(Anchors(anchors), Chunked(text, sizes), count_lines=count)
+        return [Found(h.record.position, h.record.text, frozenset(h.anchors), h.record.rank) for h in hits]
+
+    hits = found()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fallback_gate.scan.anchors.SHORT", 0)
+        assert found() == hits
+    return hits
 
 
 def _naive(text: bytes, anchors: Sequence[str]) -> Iterator[tuple[int, frozenset[int]]]:

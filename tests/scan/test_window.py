@@ -12,10 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.scan.anchors import Anchors, expression
+from fallback_gate.scan.anchors import ANY_RANK, MOST_RANKS, Anchors, database, expression, few, ranks_in
 from fallback_gate.scan.record import LONGEST_LINE
 from fallback_gate.scan.window import BEHIND, LONG, OVERLAP, READ, WINDOW, Scan
 from fallback_gate.sources import Source
+from fallback_gate.sources.later import SIGNS
 
 ANCHOR = "Using FallbackKernel: "
 OTHER = "Graph break"
@@ -130,11 +131,35 @@ def test_what_other_readers_call_line_ends_are_none(scan: Search) -> None:
 
 
 def test_a_number_in_an_anchor() -> None:
-    numbered = expression("buf{n} = x.")
+    numbered = expression(b"buf{n} = x.")
     lines = (b"buf3 = x.a", b"  buf123456 = x.", b"buf = x.a", b"buf3  = x.a", b"buf3 = xa", b"bufn = x.")
     assert [bool(re.search(numbered, line)) for line in lines] == [True, True, False, False, False, False]
     scanned = Scan(Anchors(["buf{n} = x."]), _Bytes(b"buf = x.\nbuf77 = x.y\n"), count_lines=True)
     assert [hit.record.position for hit in scanned] == [2]
+
+
+LITERALS = [b"aba", b"ab", b"b'a\\x", b"[rank{n}", b"\n\xff\xfe", b"\0e\0", b"a{n} b", b"$^.*"]
+ONCE = {place for place, literal in enumerate(LITERALS) if literal in (*ANY_RANK, *SIGNS)}
+
+
+@given(
+    st.lists(st.sampled_from([*LITERALS, b"a12 b", b"a1234567 b", b"[rank7", b"ab", b"a", b"b"]), max_size=40)
+)
+def test_a_short_text_is_searched_as_a_long_one_is(words: list[bytes]) -> None:
+    text, found = b"".join(words), []
+    for search in (few(LITERALS), database(LITERALS)):
+        here: list[tuple[int, ...]] = []
+        search(memoryview(text), match_event_handler=lambda *hit, into=here: into.append(hit))
+        found.append({(place, 0 if place in ONCE else end) for place, _, end, *_ in here})
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("size", [0, 1 << 20], ids=["short", "long"])
+def test_the_ranks_that_number_lines(size: int) -> None:
+    text = (
+        b"[rank0]: a\n[rank12]: b\n[default7]:c\n[rank012]: d\n[rank%d]: e\n[rank5] f\nrank6]:" % MOST_RANKS
+    )
+    assert ranks_in(memoryview(text + b"." * size)) == {(False, 0), (False, 12), (True, 7)}
 
 
 @pytest.mark.parametrize(
