@@ -113,7 +113,8 @@ class Scan:
         if self._count_lines and keep > self._counted:
             self._feeds += view.buffer.count(b"\n", self._counted, keep)
             self._counted = keep
-        view.buffer[: view.end - keep] = view.buffer[keep : view.end]
+        with memoryview(view.buffer) as whole:
+            whole[: view.end - keep] = whole[keep : view.end]
         self._base += keep
         self._scanned -= keep
         self._counted = max(0, self._counted - keep)
