@@ -1,7 +1,8 @@
 """The reading of the logs of a run: one after the other, or several at a time, each in a process of its own.
 
-What comes out is the same to the byte, since what the logs report is folded in one place and in their
-order. Small logs are not worth a process.
+A large one is read in parts. What comes out is the same to the byte, since what the logs report is folded in
+one place and in their order; a log of which the parts may say something else than the whole is read again
+as a whole. Small logs are not worth a process.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fallback_gate.compilers.book import Book
-from fallback_gate.run import Run, read
+from fallback_gate.errors import Unreadable
+from fallback_gate.run import PartReading, Reading, Run, joined, read
 from fallback_gate.sources import Source
+from fallback_gate.sources.parts import Part, split
+
+if TYPE_CHECKING:
+    from fallback_gate.workers import Outcome, Workers
 
 WORTH_FORKING = 16 << 20  # bytes of logs in all from which several processes are faster
 WORTH_SPAWNING = 256 << 20  # where a process must start from nothing
+LEAST_PART = 64 << 20  # bytes of one part of a log
+MOST_PART = 256 << 20
 PACKED = 10  # text over packed bytes, about
 
 
@@ -35,27 +44,78 @@ def read_all(
     hash_logs: bool = False,
     progress: Callable[[Source, int], None] | None = None,
 ) -> None:
-    """Read logs into the run, in their order, at most `jobs` at a time."""
-    apart = [source for source in sources if not source.once and not source.problem]
-    jobs = min(jobs, len(apart))
-    if jobs < 2 or sum(map(_weight, apart)) < (WORTH_FORKING if _forks() else WORTH_SPAWNING):
-        for source in sources:
-            here = partial(read, key=run.key, hash_logs=hash_logs, progress=progress)
-            run.take(source, here(source, book, run.fold.add))
-        return
-    from fallback_gate.workers import Workers
+    """Read logs into the run, in their order, at most `jobs` at a time, and large ones in parts."""
 
-    with Workers(jobs, apart, book, key=run.key, hash_logs=hash_logs, forks=_forks()) as workers:
+    def here(source: Source) -> None:
+        how = partial(read, key=run.key, hash_logs=hash_logs, progress=progress)
+        run.take(source, how(source, book, run.fold.add))
+
+    parts = _parted(sources, jobs)
+    count = sum(map(len, parts.values()))
+    if min(jobs, count) < 2:
         for source in sources:
-            if source.once or source.problem:
-                run.take(source, read(source, book, run.fold.add, key=run.key, hash_logs=hash_logs))
+            here(source)
+        return
+    from fallback_gate.workers import Task, Workers
+
+    tasks = [Task(*task) for source in sources for task in parts.get(source.path, ())]
+    with Workers(min(jobs, count), tasks, book, key=run.key, hash_logs=hash_logs, forks=_forks()) as workers:
+        place = 0
+        for source in sources:
+            mine = range(place, place + len(parts.get(source.path, ())))
+            place = mine.stop
+            reading = _gathered(source, mine, run, book, workers, progress) if mine else None
+            if reading is None:
+                here(source)
                 continue
-            for batch in workers.batches_of(source):
-                for report, process, times in batch:
-                    run.fold.add(report, process, times)
-            run.take(source, workers.reading_of(source))
-            if progress:
-                progress(source, source.size or 0)
+            if hash_logs and len(mine) > 1:
+                reading.hash(source)
+            run.take(source, reading)
+
+
+def _parted(sources: Sequence[Source], jobs: int) -> dict[str, list[tuple[Source, Part | None]]]:
+    """What processes of their own are to read, by the log that it belongs to; none if that is not faster."""
+    apart = [source for source in sources if not source.once and not source.problem]
+    if jobs < 2 or sum(map(_weight, apart)) < (WORTH_FORKING if _forks() else WORTH_SPAWNING):
+        return {}
+    found: dict[str, list[tuple[Source, Part | None]]] = {}
+    for source in apart:
+        size = max(LEAST_PART, min(MOST_PART, (source.size or 0) // jobs))
+        found[source.path] = [(source, part) for part in split(source, size)] or [(source, None)]
+    return found
+
+
+def _gathered(
+    source: Source,
+    places: range,
+    run: Run,
+    book: Book,
+    workers: Workers,
+    progress: Callable[[Source, int], None] | None,
+) -> Reading | None:
+    """What workers read of a log, with its reports folded; None, and nothing is folded, where it must be
+    read as a whole."""
+    before = run.fold.copy() if len(places) > 1 else None
+    outcomes: list[Outcome] = []
+    for place in places:
+        for batch in workers.batches_of(place):
+            for report, process, times in batch:
+                run.fold.add(report, process, times)
+        try:
+            outcomes.append(workers.outcome_of(place))
+        except Unreadable:
+            if before is None:
+                raise
+        if progress:
+            progress(source, (source.size or 0) * (place + 1 - places.start) // len(places))
+    if before is None:
+        (whole,) = outcomes
+        return whole if isinstance(whole, Reading) else None
+    read = [one for one in outcomes if isinstance(one, PartReading)]
+    reading = joined(read, book, run.fold.add) if len(read) == len(places) else None
+    if reading is None:
+        run.fold = before
+    return reading
 
 
 def _weight(source: Source) -> int:

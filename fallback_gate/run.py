@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers.book import Book, LogEvidence, conclude, gather, read_log
+from fallback_gate.compilers.reading import BUDGET_SECONDS, Budget
 from fallback_gate.errors import Unreadable
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import ProcessKey, Report
-from fallback_gate.scan.window import Scan
-from fallback_gate.sources import Source
+from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE
+from fallback_gate.scan.window import Overlap, Scan
+from fallback_gate.sources import Source, parts
+from fallback_gate.sources.parts import Part
 from fallback_gate.sources.reader import Told
 from fallback_gate.sources.seal import Seal
 from fallback_gate.sources.traces import beside, is_trace
@@ -101,6 +104,16 @@ class Reading:
     lines: int | None = None
     numbers: Mapping[int, int] = field(default_factory=dict)
 
+    def hash(self, source: Source) -> None:
+        """Find the SHA-256 and the count of lines, which reads the log again."""
+        try:
+            self.sha256 = source.sha256()
+        except Unreadable as problem:
+            self.said.extent.problem = self.said.extent.problem or str(problem)
+        else:
+            if self.sha256:
+                self.lines = source.count_lines()
+
     def number(self, source: Source, positions: Iterable[int]) -> None:
         """Find the line numbers of these positions, and of those that a proof or a note is likely to name."""
         first = (min(facts.values()) for seen in self.said.all() for facts in seen.facts.values() if facts)
@@ -130,13 +143,7 @@ def read(
         said = read_log(source.path, scan, book, tell)
     reading = Reading(said, count_lines, stream.as_stored, stream.seal)
     if hash_logs:
-        try:
-            reading.sha256 = source.sha256()
-        except Unreadable as problem:
-            said.extent.problem = said.extent.problem or str(problem)
-        else:
-            if reading.sha256:
-                reading.lines = source.count_lines()
+        reading.hash(source)
     return reading
 
 
@@ -152,3 +159,52 @@ def traces(run: Run, sources: Sequence[Source]) -> list[Source]:
             else:
                 found[source.key] = source
     return list(found.values())
+
+
+@dataclass(slots=True)
+class PartReading:
+    """What one part of a log says. `overlap`: as if only its own lines were read; `seconds`: CPU time of the
+    user's patterns."""
+
+    said: LogEvidence
+    overlap: Overlap
+    seconds: float
+
+
+def read_part(
+    source: Source, part: Part, book: Book, tell: Callable[[Report, ProcessKey], None]
+) -> PartReading:
+    """Read one part of a log. Raises `Unreadable` where the text is none that can be read in parts."""
+    budget = Budget()
+    with parts.reader(source, part) as stream:
+        scan = Scan(book.anchors, stream, count_lines=False, look=_refuse, part=part)
+        said = gather(source.path, scan, book, tell, budget)
+    if said.extent.problem:
+        raise Unreadable(said.extent.problem)
+    others = said.extent.bytes - max(0, part.begin - parts.HISTORY)
+    others -= (said.extent.bytes if part.stop is None else part.stop) - part.first
+    lines, most = scan.overlap
+    return PartReading(said, Overlap(lines + others // ALLOWANCE_BYTES, most), BUDGET_SECONDS - budget.left)
+
+
+def _refuse(_data: bytes, _known: int) -> int:
+    raise Unreadable("a part of it may be in another form")
+
+
+def joined(
+    readings: Sequence[PartReading], book: Book, tell: Callable[[Report, ProcessKey], None]
+) -> Reading | None:
+    """What the parts of a log say together; None where one reading of the whole might say something else."""
+    whole = readings[0].said
+    for other in readings[1:]:
+        if not whole.follow(other.said):
+            return None
+    lines = 0
+    for one in readings:
+        if lines + one.overlap.most > FIRST_ALLOWANCE:
+            return None
+        lines += one.overlap.lines
+    if sum(one.seconds for one in readings) > BUDGET_SECONDS:
+        return None
+    conclude(whole, book, tell)
+    return Reading(whole, counted=False, as_stored=True)

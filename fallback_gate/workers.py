@@ -1,6 +1,6 @@
-"""The reading of several logs at a time: the processes, and what they send.
+"""The reading of several logs, or parts of one, at a time: the processes, and what they send.
 
-A worker sends what its log reports as it reads, and a mere repetition as a count; what comes of a later log
+A worker sends what its log reports as it reads, and a mere repetition as a count; what comes of a later one
 waits until all of those before it are folded. If too much waits, its workers do too, so memory stays
 bounded.
 """
@@ -15,35 +15,46 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.errors import InputError
+from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.events.tally import Batch, Tally
-from fallback_gate.run import Reading, read
+from fallback_gate.run import PartReading, Reading, read, read_part
 from fallback_gate.sources import Source
+from fallback_gate.sources.parts import Part
 
+Outcome = Reading | PartReading
 MOST_HELD = 20_000  # reports of later logs that wait
+
+
+class Task(NamedTuple):
+    """A log to read, or one part of it."""
+
+    source: Source
+    part: Part | None = None
 
 
 @dataclass(slots=True)
 class _Result:
-    """What came of one log so far."""
+    """What came of one task so far."""
 
     batches: list[Batch] = field(default_factory=list)
-    outcome: Reading | BaseException | None = None
+    outcome: Outcome | BaseException | None = None
 
 
 class Workers:
-    """Processes that read logs, each one at a time. `forks`: they are forked, and start with all that is
-    here; else each starts from nothing."""
+    """Processes that read logs, each one task at a time. What comes of a task is asked for by its place.
+
+    `forks`: they are forked, and start with all that is here; else each starts from nothing.
+    """
 
     def __init__(
         self,
         count: int,
-        sources: Sequence[Source],
+        tasks: Sequence[Task],
         book: Book,
         *,
         key: bytes | None,
@@ -55,9 +66,9 @@ class Workers:
         self._work = partial(_work, make=make, key=key, hash_logs=hash_logs)
         self._forks = forks
         self._count = count
-        self._left: Iterator[Source] = iter(sources)
-        self._results = {source.path: _Result() for source in sources}
-        self._at: dict[Connection, str] = {}  # which log each worker reads
+        self._left: Iterator[tuple[int, Task]] = iter(enumerate(tasks))
+        self._results = {place: _Result() for place in range(len(tasks))}
+        self._at: dict[Connection, tuple[int, Task] | None] = {}  # what each worker reads
         self._held = 0
         self._processes: list[Any] = []
 
@@ -83,7 +94,7 @@ class Workers:
         process.start()
         theirs.close()
         self._processes.append(process)
-        self._at[ours] = ""
+        self._at[ours] = None
         self._next(ours)
 
     def _end(self, *, at_once: bool) -> None:
@@ -94,9 +105,9 @@ class Workers:
                 process.terminate()
             process.join()
 
-    def batches_of(self, source: Source) -> Iterator[Batch]:
-        """What a log reports, as it comes; until all is there."""
-        result = self._results[source.path]
+    def batches_of(self, place: int) -> Iterator[Batch]:
+        """What a task's log reports, as it comes; until all is there."""
+        result = self._results[place]
         while True:
             while result.batches:
                 batch = result.batches.pop(0)
@@ -104,28 +115,29 @@ class Workers:
                 yield batch
             if result.outcome is not None:
                 return
-            self._receive(source.path)
+            self._receive(place)
 
-    def reading_of(self, source: Source) -> Reading:
-        """What else came of a log. Raises what its worker raised."""
-        outcome = self._results.pop(source.path).outcome
-        if not isinstance(outcome, Reading):
+    def outcome_of(self, place: int) -> Outcome:
+        """What else came of a task. Raises what its worker raised."""
+        outcome = self._results.pop(place).outcome
+        if not isinstance(outcome, Outcome):
             raise outcome or RuntimeError("a worker sent nothing")
         return outcome
 
-    def _receive(self, first: str) -> None:
-        """Wait for what workers send; where too much waits already, only for that of the first log."""
-        busy = [at for at, log in self._at.items() if log and (self._held < MOST_HELD or log == first)]
-        for ready in wait(busy):
+    def _receive(self, first: int) -> None:
+        """Wait for what workers send; where too much waits already, only for that of the first task."""
+        free = self._held < MOST_HELD
+        for ready in wait([at for at, now in self._at.items() if now and (free or now[0] == first)]):
             assert isinstance(ready, Connection)
-            log = self._at[ready]
+            place, task = self._at[ready] or (0, None)
             try:
                 came = ready.recv()
             except (EOFError, OSError):
                 raise InputError(
-                    f"{log}: the process that read it was ended (out of memory?); try again with --jobs 1"
+                    f"{task.source.path if task else 'a log'}: the process that read it was ended "
+                    "(out of memory?); try again with --jobs 1"
                 ) from None
-            result = self._results[log]
+            result = self._results[place]
             if isinstance(came, list):
                 result.batches.append(came)
                 self._held += len(came)
@@ -134,11 +146,10 @@ class Workers:
                 self._next(ready)
 
     def _next(self, worker: Connection) -> None:
-        """Give a worker its next log."""
-        source = next(self._left, None)
-        self._at[worker] = source.path if source else ""
-        if source:
-            worker.send(source)
+        """Give a worker its next task."""
+        self._at[worker] = following = next(self._left, None)
+        if following:
+            worker.send(following[1])
 
 
 @contextmanager
@@ -172,9 +183,9 @@ def _work(
     book = make()
     try:
         while True:
-            source = parent.recv()
+            task = parent.recv()
             try:
-                outcome: Reading | Exception = read_apart(source, book, parent.send, key, hash_logs)
+                outcome: Outcome | Exception = _done(task, book, parent.send, key, hash_logs)
             except (EOFError, OSError):
                 raise
             except Exception as failure:
@@ -182,6 +193,20 @@ def _work(
             parent.send(outcome)
     except (EOFError, OSError):
         return
+
+
+def _done(
+    task: Task, book: Book, send: Callable[[Batch], None], key: bytes | None, hash_logs: bool
+) -> Outcome | Unreadable:
+    if task.part is None:
+        return read_apart(task.source, book, send, key, hash_logs)
+    tally = Tally(send)
+    try:
+        reading = read_part(task.source, task.part, book, tally.add)
+    except Unreadable as why:
+        return why
+    tally.end()
+    return reading
 
 
 def read_apart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -9,12 +10,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from fallback_gate import check, jobs
+from fallback_gate.compilers import READERS, near_miss
+from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.run import PartReading, joined
+from fallback_gate.scan.window import Overlap
 from tests.cli.test_check import run
 from tests.compilers.lines import clean, graph_break
 
 NOISE = (
     "V1130 00:29:06.251000 4674 torch/_dynamo/output_graph.py:1] [0/0] TRACE LOAD_FAST x [] of the noisy kind"
+)
+
+OPENING = (
+    "I1130 00:00:00.000000 7 torch/_dynamo/utils.py:1] TorchDynamo attempted to trace the following frames: ["
 )
 
 
@@ -79,6 +91,96 @@ def test_a_process_that_is_started_from_nothing_reads_the_same(folder: Path) -> 
         [sys.executable, "main.py"], cwd=folder, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == "True True\n"
+
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = sorted(
+    path
+    for kind in ("*.log", "*.log.gz")
+    for path in (ROOT / "sample_logs").rglob(kind)
+    if 2_000 < path.stat().st_size < 2_000_000
+)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Parts of a megabyte; the list tells of each log in parts whether these told all."""
+    for name, value in (("WORTH_FORKING", 0), ("LEAST_PART", 1 << 20), ("MOST_PART", 1 << 20)):
+        monkeypatch.setattr(jobs, name, value)
+    told: list[bool] = []
+    joined = jobs.joined
+
+    def watched(*arguments: object) -> object:
+        reading = joined(*arguments)  # type: ignore[arg-type]
+        told.append(reading is not None)
+        return reading
+
+    monkeypatch.setattr(jobs, "joined", watched)
+    return told
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes start from nothing")
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(picked=st.data())
+def test_a_log_in_parts_says_what_the_whole_says(
+    tmp_path: Path, small_parts: list[bool], picked: st.DataObject
+) -> None:
+    path = picked.draw(st.sampled_from(SAMPLES))
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    lines = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
+    body, log = [text.rstrip(b"\n") + b"\n"], tmp_path / "big.log"
+    while sum(map(len, body)) < 2_400_000:
+        some = picked.draw(st.integers(0, len(lines)))
+        noise = b"." * picked.draw(st.integers(1, 9_000)) + b"\n"
+        body += [b"".join(lines[some : some + 200]), noise * picked.draw(st.integers(1, 200)), text]
+    log.write_bytes(b"".join(body))
+    whole = check([log], "builtin:moe-serving")
+    assert check([log], "builtin:moe-serving", jobs=2) == whole
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes start from nothing")
+@pytest.mark.parametrize("case", ["plain", "wordings", "overlapping", "late colours"])
+def test_a_log_whose_parts_may_say_less_is_read_as_a_whole(
+    tmp_path: Path, small_parts: list[bool], case: str
+) -> None:
+    told = graph_break(
+        "Graph break in user code at /app/m.py:7", "User code traceback:", '  File "/app/m.py"'
+    )
+    lines = [NOISE] * 4_000 + told + [NOISE] * 20_000
+    if case == "wordings":
+        odd = ["".join(chr(97 + (n >> shift) % 16) for shift in (0, 4)) for n in range(2 * near_miss.MOST)]
+        lines += [f"the {name} layer is falling back to something" for name in odd] * 2
+    elif case == "overlapping":
+        lines += [OPENING] * 4_000 + [NOISE] * 10_000
+    elif case == "late colours":
+        lines.insert(15_000, "\x1b[31mred\x1b[0m")
+    log = tmp_path / "big.log"
+    log.write_text("\n".join(lines + told), encoding="utf-8")
+    before = check([log])
+    assert check([log], jobs=2) == before
+    assert before.findings
+    assert (small_parts == [True]) == (case == "plain")
+
+
+@pytest.mark.parametrize(
+    ("overlaps", "seconds", "whole"),
+    [
+        ([(200_000, 200_000), (100_000, 100_000)], (1.0, 1.0), True),
+        ([(200_000, 200_000), (100_001, 100_001)], (1.0, 1.0), False),
+        ([(-90_000, 0), (390_000, 390_000)], (1.0, 1.0), True),
+        ([(0, 300_001), (-90_000, 0)], (1.0, 1.0), False),
+        ([(0, 0), (0, 0)], (4.9, 5.2), False),
+    ],
+)
+def test_parts_take_no_more_than_the_whole_may(
+    overlaps: list[tuple[int, int]], seconds: tuple[float, float], whole: bool
+) -> None:
+    readings = [
+        PartReading(LogEvidence(), Overlap(*overlap), took)
+        for overlap, took in zip(overlaps, seconds, strict=True)
+    ]
+    reading = joined(readings, Book(READERS), lambda report, process: None)
+    assert (reading is not None) is whole
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc lists the workers")

@@ -15,7 +15,7 @@ from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.library import anchors_of
 from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import Exhausted, Record
@@ -100,6 +100,7 @@ class LogEvidence:
     near: dict[str, near_miss.NearMiss] = field(default_factory=dict)  # by wording
     closings: int = 0  # lines that are closing records, or look like one
     inner: bool = False  # the header of a sealed log stands among its lines
+    broken_off: bool = False  # reading it took too long
 
     def attest(self, written: int) -> None:
         """The log's seal holds, and covers so many closing records: if there are just these, they count.
@@ -126,6 +127,25 @@ class LogEvidence:
             self.near[wording] = near_miss.NearMiss(
                 record.text, record.position, waiting.id if waiting else None
             )
+
+    def follow(self, other: LogEvidence) -> bool:
+        """Add what the log says in its next part; whether that is all that one reading would have kept."""
+        for process, compilers in other.processes.items():
+            for compiler, evidence in compilers.items():
+                self.of(process, compiler).follow(evidence)
+        self.extent.bytes = other.extent.bytes
+        self.extent.ranks |= other.extent.ranks
+        self.extent.local_ranks |= other.extent.local_ranks
+        self.closings += other.closings
+        self.inner |= other.inner
+        whole = max(len(self.near), len(other.near)) < near_miss.MOST
+        for wording, near in other.near.items():
+            if wording in self.near:
+                self.near[wording].count += near.count
+            else:
+                self.near[wording] = near
+        facts = (seen for evidence in self.all() for seen in evidence.facts.values())
+        return whole and len(self.near) <= near_miss.MOST and all(len(seen) < MOST_FACTS for seen in facts)
 
     def distrust(self, why: str) -> None:
         """Keep what makes the log as a whole no proof."""
@@ -156,8 +176,16 @@ def read_log(
     budget: Budget | None = None,
 ) -> LogEvidence:
     """Read one log: `tell` gets each report and who printed it."""
+    said = gather(name, scan, book, tell, budget or Budget())
+    conclude(said, book, tell)
+    return said
+
+
+def gather(
+    name: str, scan: Scan, book: Book, tell: Callable[[Report, ProcessKey], None], budget: Budget
+) -> LogEvidence:
+    """As `read_log`, without what only the whole of a log tells."""
     said = LogEvidence(extent=scan.extent)
-    budget = budget or Budget()
     try:
         for hit in scan:
             record, known = hit.record, False
@@ -179,11 +207,17 @@ def read_log(
                 waiting = next((r for r in book.of(hit) if isinstance(r, Rule) and r.limit is not None), None)
                 if waiting or book.smells(hit):
                     said.smelt(record, waiting)
-        _conclude(said, book, tell)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
-    _settle(said, book)
+        said.broken_off = True
     return said
+
+
+def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey], None]) -> None:
+    """Tell the reports that follow from all that was gathered, and settle what counts as evidence."""
+    if not said.broken_off:
+        _conclude(said, book, tell)
+    _settle(said, book)
 
 
 def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tuple[Report, ProcessKey]]:

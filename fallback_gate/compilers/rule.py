@@ -23,6 +23,7 @@ from fallback_gate.model import Kind, Proof, Report, Scope
 from fallback_gate.scan.record import Record
 
 USER_PATTERN_SECONDS = 0.2
+MOST_FACTS = 100_000  # of one marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ class Evidence:
     trouble: list[str] = field(default_factory=list)  # why this log as a whole can't be trusted
     markers: dict[str, Marker] = field(default_factory=dict)  # the user's own, by id
     span: tuple[float, float] | None = None  # when the first and the last record were written
-    now: float | None = None  # when the latest record that was read was written
+    first_time: float | None = None  # when the first record that was read was written
+    now: float | None = None  # and the latest
     back: float = 0.0  # seconds
     settings: Mapping[str, str] | None = None  # in force, where a whole seal shows a run that succeeded
     sealed: bool = False  # whether the closing records of this log are the recorder's own
@@ -116,7 +118,7 @@ class Evidence:
         if sighting.facts in seen:
             again = self.again.setdefault(sighting.marker, {})
             again[sighting.facts] = again.get(sighting.facts, 0) + 1
-        elif len(seen) < 100_000:
+        elif len(seen) < MOST_FACTS:
             seen[sighting.facts] = sighting.position
         self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
@@ -137,6 +139,8 @@ class Evidence:
         self.span = (min(first, when), max(last, when))
         if self.now is not None:
             self.back = max(self.back, self.now - when)
+        else:
+            self.first_time = when
         self.now = when
 
     def merge(self, other: Evidence) -> None:
@@ -162,6 +166,15 @@ class Evidence:
             first, last = self.span or other.span
             self.span = (min(first, other.span[0]), max(last, other.span[1]))
         self.back = max(self.back, other.back)
+
+    def follow(self, other: Evidence) -> None:
+        """Add what the same process says behind all this."""
+        if self.now is None:
+            self.first_time = other.first_time
+        elif other.first_time is not None:
+            self.back = max(self.back, self.now - other.first_time)
+        self.now = self.now if other.now is None else other.now
+        self.merge(other)
 
     def first(self, marker: str) -> int | None:
         """Where the marker was first seen, or None."""

@@ -281,10 +281,16 @@ class Fold:
 
     def so_far(self) -> Fold:
         """A copy of what was gathered. Hints are left out: what accounts for them may be yet to come."""
+        copy = self.copy()
+        copy._hints.clear()
+        return copy
+
+    def copy(self) -> Fold:
+        """The same, to go on on its own."""
         copy = Fold()
         copy._room = room = Room(self._room.left)
-        copy._gathered = {key: gathered.copy(room) for key, gathered in self._gathered.items()}
-        copy._beyond = {key: gathered.copy(room) for key, gathered in self._beyond.items()}
+        for name in ("_gathered", "_hints", "_beyond"):
+            setattr(copy, name, {key: one.copy(room) for key, one in getattr(self, name).items()})
         return copy
 
     def _add_beyond(self, report: Report, process: ProcessKey, times: int) -> None:

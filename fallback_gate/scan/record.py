@@ -29,14 +29,15 @@ class View:
     """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`.
 
     `allowance`: lines around hits that may still be read. It grows with the log, so that a log of nothing
-    but openings of long records can't cost the square of its size. `ran_out`: a record's reader asked for
-    lines beyond the end.
+    but openings of long records can't cost the square of its size; `lowest` is the least that it was before
+    it grew. `ran_out`: a record's reader asked for lines beyond the end.
     """
 
     buffer: bytearray
     end: int
     branches: tuple[str, ...] = ()
     allowance: int = FIRST_ALLOWANCE
+    lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
 
     def spend(self) -> None:

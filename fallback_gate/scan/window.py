@@ -15,14 +15,14 @@ from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
-from fallback_gate.scan.record import ALLOWANCE_BYTES, LONGEST_LINE, Record, View, record_at
+from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches
 from fallback_gate.sources.later import ACROSS, SIGNS
+from fallback_gate.sources.parts import FIRST, HISTORY, STEP, Part
 
-READ = 1 << 20  # bytes a read
+READ = STEP
 BEHIND = 1 << 20  # bytes behind a hit that must be in the window before it is handed out
 WINDOW = 6 << 20
-FIRST = 128 << 10  # bytes of the window while a text may be short
 ROOM = 64 << 10  # bytes that must be free for a read
 HEAD = 64 << 10  # bytes in which a build announces its branches
 LONG = 2 << 20  # bytes without a line feed after which a line is scanned in pieces
@@ -59,6 +59,14 @@ class Hit(NamedTuple):
     anchors: tuple[int, ...]
 
 
+class Overlap(NamedTuple):
+    """Lines around hits that were read, less those that the size of the text allows for (so it may be
+    negative): at the end, and the most that it ever was."""
+
+    lines: int
+    most: int
+
+
 class Scan:
     """One pass: iterate for the hits in order; then `extent` tells how much was read.
 
@@ -66,6 +74,8 @@ class Scan:
 
     `count_lines`: positions are line numbers, counted on the way; else they are byte offsets of line
     starts, to be turned into numbers later by the source. `look`: told of `later.SIGNS`, as `Stream.look`.
+    `part`: the stream is one of that part, and only its own lines are of interest; `extent.bytes` is then
+    the offset in the whole up to which was read.
     """
 
     def __init__(
@@ -75,6 +85,7 @@ class Scan:
         *,
         count_lines: bool,
         look: Look = lambda data, known: 0,
+        part: Part | None = None,
     ) -> None:
         self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE)
         self._scan: Callable[..., None] | None = None
@@ -82,14 +93,20 @@ class Scan:
         self._look = look
         self._stream = stream
         self._count_lines = count_lines
-        self._view = View(bytearray(FIRST), 0)
+        self._view = View(bytearray(WINDOW if part else FIRST), 0)
         self._base = 0  # offset in the stream of the first byte of the buffer
         self._scanned = 0  # bytes of the buffer that have been scanned
         self._counted = 0  # bytes of the buffer whose line feeds are in `_feeds`
         self._feeds = 0
         self._pending: deque[tuple[int, int]] = deque()  # (offset of the match's last byte, anchor)
         self._latest = (-1, -1)  # the last hit that was found, since pieces of a long line overlap
+        self._stop: int | None = None  # offset at which hits are of no interest any more
         self.extent = Extent()
+        if part:
+            self._base = self.extent.bytes = max(0, part.begin - HISTORY)
+            self._latest = (part.first, -1)
+            self._stop = part.stop
+            self._view.branches = branches(part.head)
 
     def __iter__(self) -> Iterator[Hit]:
         more = True
@@ -98,6 +115,8 @@ class Scan:
             more = self._read()
             more |= self._scan_new(last=not more)
             yield from self._hand_out(last=not more)
+            if self._stop is not None and self._base + self._view.end >= self._stop + BEHIND:
+                return
 
     def _make_room(self) -> None:
         """Move what is still needed to the front when the next read would not fit."""
@@ -131,6 +150,7 @@ class Scan:
         if got and not self.extent.bytes:
             view.branches = branches(bytes(view.buffer[: min(got, HEAD)]))
         view.end += got
+        view.lowest = min(view.lowest, view.allowance)
         view.allowance += got // ALLOWANCE_BYTES
         self.extent.bytes += got
         return got > 0
@@ -170,7 +190,8 @@ class Scan:
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
-        new_hits = sorted(hit for hit in hits if known < hit < (self._base + stop,))
+        until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
+        new_hits = sorted(hit for hit in hits if known < hit < (until,))
         if new_hits:
             self._pending.extend(new_hits)
             self._latest = new_hits[-1]
@@ -193,6 +214,12 @@ class Scan:
         view.end -= back
         self.extent.bytes -= back
         return view.end
+
+    @property
+    def overlap(self) -> Overlap:
+        """How much of the allowance was used so far."""
+        view = self._view
+        return Overlap(FIRST_ALLOWANCE - view.allowance, FIRST_ALLOWANCE - min(view.lowest, view.allowance))
 
     def waiting(self) -> Iterator[Hit]:
         """The hits that wait for what stands behind them, as of what the window holds. They come again."""

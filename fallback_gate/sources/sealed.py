@@ -21,12 +21,17 @@ from fallback_gate.sources.reader import Buffer, Chunks, Reader
 from fallback_gate.sources.seal import Seal, Trace
 
 _READ = 256 << 10
-_TAIL = 1024  # bytes at the end in which a trailer's hash is looked for
+TAIL = 1024  # bytes at the end in which a trailer's hash is looked for
 _ENDED = re.compile(rb"fallback_gate_(?:hmac_)?sha256\W{1,12}[0-9a-f]{64}\W{1,8}[^\n]{0,400}\n?\Z")
 _WRAPPED = (
     "a sealed log that something wrote anew (a CI system's time stamps, an editor, another tool): its seal "
     "can't be verified; give the file that `record` wrote"
 )
+
+
+def ended(tail: bytes) -> bool:
+    """Whether a text that ends like this has the end of a seal, if without its header."""
+    return bool(_ENDED.search(tail))
 
 
 class Unsealed:
@@ -43,8 +48,8 @@ class Unsealed:
         """As the text's; raises `Unreadable` at the end where a part of a seal is there."""
         count = self._text.readinto(buffer)
         if count:
-            self._tail = (self._tail + bytes(memoryview(buffer)[max(0, count - _TAIL) : count]))[-_TAIL:]
-        elif self._wrapped or _ENDED.search(self._tail):
+            self._tail = (self._tail + bytes(memoryview(buffer)[max(0, count - TAIL) : count]))[-TAIL:]
+        elif self._wrapped or ended(self._tail):
             why = _WRAPPED if self._wrapped else f"its first line is gone, or it is {_WRAPPED}"
             raise Unreadable(f"the seal is broken: {why}")
         return count

@@ -55,7 +55,7 @@ class Source:
 
         Opening never fails: `Stream.readinto` raises what went wrong.
         """
-        return Stream(lambda: self._stored(limit), limit, key, self.trace, looks=looks)
+        return Stream(lambda: self.stored(limit), limit, key, self.trace, looks=looks)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -72,7 +72,7 @@ class Source:
         if self.once or self.member or self.problem or isinstance(self.file, Remote):
             return False
         try:
-            with self._stored() as stored:
+            with self.stored() as stored:
                 return is_plain(Ahead(stored))
         except Unreadable:
             return False
@@ -85,7 +85,7 @@ class Source:
         if self.once:
             return None
         digest, buffer = hashlib.sha256(), bytearray(_READ)
-        with self._stored() as stored:
+        with self.stored() as stored:
             while count := stored.readinto(buffer):
                 digest.update(memoryview(buffer)[:count])
         return digest.hexdigest()
@@ -112,7 +112,7 @@ class Source:
         start, end, line = 0, 0, 1  # of the bytes in the buffer, and the line up to which they are counted
         done = 0
         buffer = bytearray(_READ)
-        with self._stored() as stored:
+        with self.stored() as stored:
             text = stored if as_stored else Later(stored, codes=True, watch=True)
             for position in sorted(set(positions)):
                 while position > end:
@@ -129,8 +129,11 @@ class Source:
         return lines
 
     @contextmanager
-    def _stored(self, limit: int = compression.LIMIT) -> Iterator[Reader]:
-        """A reader of its bytes as they stand on disk, or in the archive once unpacked from it."""
+    def stored(self, limit: int = compression.LIMIT, *, from_byte: int = 0) -> Iterator[Reader]:
+        """A reader of its bytes as they stand on disk, or in the archive once unpacked from it.
+
+        `from_byte`: for a file on disk, the offset of the first that is read.
+        """
         if self.problem:
             raise Unreadable(self.problem)
         if self.file is None:
@@ -152,7 +155,10 @@ class Source:
             if self.member:
                 yield archive.open_member(file, self.member, limit)
             else:
-                yield FileReader(file, 0 if self.once else os.fstat(file.fileno()).st_size)
+                if from_byte:
+                    file.seek(from_byte)
+                size = 0 if self.once else os.fstat(file.fileno()).st_size
+                yield FileReader(file, max(0, size - from_byte))
 
 
 def _feeds(data: bytearray, start: int, end: int) -> int:
