@@ -72,7 +72,7 @@ class Output(click.ParamType[tuple[str, str]]):
 @click.option("--engine", metavar="dask|dask://HOST:PORT",
               help="Read the logs on a Dask cluster: a local one, or the one of this scheduler.")  # fmt: skip
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N",
-              help="Logs, or parts of large ones, to read at a time [default: as many as there are cores].")  # fmt: skip
+              help="Logs, or parts of one, to read at a time [default: one a core].")  # fmt: skip
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour the text report.")  # fmt: skip
 @click.option("--sarif-suppressed", is_flag=True,
