@@ -20,16 +20,18 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.errors import InputError, MissingExtra
+from fallback_gate.errors import InputError, MissingExtra, Unreadable
 from fallback_gate.events.tally import Batch
-from fallback_gate.run import Reading, Run, read
+from fallback_gate.jobs import gathered, parted
+from fallback_gate.run import PartReading, Reading, Run, read
 from fallback_gate.scan.window import Extent
 from fallback_gate.sources import Source
+from fallback_gate.sources.parts import Part
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import KEY, key_of
 from fallback_gate.sources.urls import sight_of
@@ -48,9 +50,11 @@ Progress = Callable[[Source, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker needs to read one log. `keyed`: seals are verified with a key, which is not sent."""
+    """What a worker needs to read a log, or a part of it. `keyed`: seals are verified with a key, which is
+    not sent."""
 
     source: Source
+    part: Part | None
     sight: str
     own: tuple[Rule | Marker, ...]
     keyed: bool
@@ -58,18 +62,19 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one log adds to a run, and the code that read it; no reading where the worker does not see it."""
+class Answer:
+    """What a task adds to a run, and the code that read it; no reading where the worker does not see the
+    log, or its part can't be read without the rest."""
 
     code: str
     reports: list[bytes]  # in batches, packed
-    reading: Reading | None
+    reading: Reading | PartReading | None
 
 
-def read_there(task: Task) -> Part:
+def read_there(task: Task) -> Answer:
     """Read one log, on a worker. Raises `InputError` where it has no key for seals, and there is one here."""
     if sight(task.source) != task.sight:
-        return Part(code(), [], None)
+        return Answer(code(), [], None)
     key = key_of(os.environ)
     if (key is not None) != task.keyed:
         where = "here and not on the workers" if task.keyed else "on the workers and not here"
@@ -79,8 +84,11 @@ def read_there(task: Task) -> Part:
     def keep(batch: Batch) -> None:
         packed.append(zlib.compress(pickle.dumps(batch), 1))
 
-    reading = read_apart(task.source, _book(task.own), keep, key, task.hash_logs)
-    return Part(code(), packed, reading)
+    try:
+        reading = read_apart(task.source, task.part, _book(task.own), keep, key, task.hash_logs)
+    except Unreadable:
+        return Answer(code(), [], None)
+    return Answer(code(), packed, reading)
 
 
 @lru_cache(maxsize=1)
@@ -117,6 +125,9 @@ class Cluster:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._tasks: list[Task] = []
+        self._futures: list[Future] = []
+        self._answers: dict[int, Answer] = {}
 
     def read_all(
         self,
@@ -128,31 +139,48 @@ class Cluster:
         progress: Progress | None = None,
     ) -> None:
         """Read logs into the run, in their order. Raises `InputError` where the cluster is lost."""
-        tasks = {
-            source.key: Task(source, seen, book.own, run.key is not None, hash_logs)
-            for source in sources
-            if (seen := sight(source)) is not None
-        }
-        futures = {key: self._client.submit(read_there, task, pure=False) for key, task in tasks.items()}
-        self._watch({future.key: tasks[key].source for key, future in futures.items()}, futures, progress)
+        places: dict[tuple[str, str], range] = {}
+        readers = max(1, len(self._client.scheduler_info()["workers"]))
         for source in sources:
-            future = futures.pop(source.key, None)
-            part = self._part(future, tasks[source.key]) if future is not None else None
-            if part is None or part.reading is None:
-                here = read(source, book, run.fold.add, key=run.key, hash_logs=hash_logs, progress=progress)
-                run.take(source, here)
+            seen = sight(source)
+            if seen is None or source.key in places:
                 continue
-            for packed in part.reports:
-                for report, process, times in pickle.loads(zlib.decompress(packed)):
-                    run.fold.add(report, process, times)
-            run.take(source, part.reading)
+            first = len(self._tasks)
+            self._tasks += (
+                Task(source, part, seen, book.own, run.key is not None, hash_logs)
+                for part in parted(source, readers)
+            )
+            places[source.key] = range(first, len(self._tasks))
+        mine = self._tasks[len(self._futures) :]
+        self._futures += (self._client.submit(read_there, task, pure=False) for task in mine)
+        self._watch(mine, self._futures[len(self._tasks) - len(mine) :], progress)
+        for source in sources:
+            there = places.pop(source.key, None)
+            reading = gathered(source, there, run, book, self) if there is not None else None
+            if reading is None:
+                reading = read(
+                    source, book, run.fold.add, key=run.key, hash_logs=hash_logs, progress=progress
+                )
+            elif there is not None and len(there) > 1 and hash_logs:
+                reading.hash(source)
+            run.take(source, reading)
 
-    def _watch(self, names: dict[str, Source], futures: dict[Any, Future], progress: Progress | None) -> None:
-        """Wait until all logs are read, and tell of each."""
+    def batches_of(self, place: int, /) -> Iterator[Batch]:
+        """What was reported there, in order."""
+        self._answers[place] = answer = self._answer(self._futures[place], self._tasks[place])
+        return (pickle.loads(zlib.decompress(packed)) for packed in answer.reports)
+
+    def outcome_of(self, place: int, /) -> Reading | PartReading | None:
+        """What else came of it."""
+        return self._answers.pop(place).reading
+
+    def _watch(self, tasks: Sequence[Task], futures: Sequence[Future], progress: Progress | None) -> None:
+        """Wait until all is read, and tell of each."""
         ended: SimpleQueue[Future] = SimpleQueue()
-        for future in futures.values():
+        names = {future.key: task for task, future in zip(tasks, futures, strict=True)}
+        for task, future in zip(tasks, futures, strict=True):
             if progress:
-                progress(names[future.key], 0)
+                progress(task.source, 0)
             future.add_done_callback(ended.put)
         left, idle = len(futures), 0
         while left:
@@ -164,30 +192,30 @@ class Cluster:
                     raise InputError("the Dask cluster was lost, or has no workers any more") from None
                 continue
             left, idle = left - 1, 0
-            source = names[future.key]
-            if progress and source.size:
-                progress(source, source.size)
+            task = names[future.key]
+            if progress and task.source.size:
+                progress(task.source, (task.part and task.part.stop) or task.source.size)
 
-    def _part(self, future: Future, task: Task) -> Part:
+    def _answer(self, future: Future, task: Task) -> Answer:
         from concurrent.futures import CancelledError
 
         from distributed.scheduler import KilledWorker
 
         try:
             try:
-                part: Part = future.result()
+                answer: Answer = future.result()
             except KilledWorker:  # perhaps by a log that was read beside it: once more, alone
                 again = self._client.submit(read_there, task, pure=False)
-                self._watch({again.key: task.source}, {task.source.key: again}, None)
-                part = again.result()
+                self._watch([task], [again], None)
+                answer = again.result()
         except KilledWorker:
             why = "reading it took several workers of the cluster down: too little memory for each?"
-            part = Part(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
+            answer = Answer(code(), [], Reading(LogEvidence(extent=Extent(problem=why)), True, True))
         except (CancelledError, OSError):
             raise InputError("the Dask cluster was lost: the connection to its scheduler broke") from None
-        if part.code != code():
+        if answer.code != code():
             raise InputError(f"a worker has other code of fallback-gate than this command: {_SAME}")
-        return part
+        return answer
 
 
 _SAME = "install the same version on all workers"

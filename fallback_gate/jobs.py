@@ -10,18 +10,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from fallback_gate.compilers.book import Book
 from fallback_gate.errors import Unreadable
+from fallback_gate.events.tally import Batch
 from fallback_gate.run import PartReading, Reading, Run, joined, read
 from fallback_gate.sources import Source
 from fallback_gate.sources.parts import Part, split
-
-if TYPE_CHECKING:
-    from fallback_gate.workers import Outcome, Workers
 
 WORTH_FORKING = 16 << 20  # bytes of logs in all from which several processes are faster
 WORTH_SPAWNING = 256 << 20  # where a process must start from nothing
@@ -50,7 +48,7 @@ def read_all(
         how = partial(read, key=run.key, hash_logs=hash_logs, progress=progress)
         run.take(source, how(source, book, run.fold.add))
 
-    parts = _parted(sources, jobs)
+    parts = _worthwhile(sources, jobs)
     count = sum(map(len, parts.values()))
     if min(jobs, count) < 2:
         for source in sources:
@@ -64,7 +62,7 @@ def read_all(
         for source in sources:
             mine = range(place, place + len(parts.get(source.path, ())))
             place = mine.stop
-            reading = _gathered(source, mine, run, book, workers, progress) if mine else None
+            reading = gathered(source, mine, run, book, workers, progress) if mine else None
             if reading is None:
                 here(source)
                 continue
@@ -73,41 +71,53 @@ def read_all(
             run.take(source, reading)
 
 
-def _parted(sources: Sequence[Source], jobs: int) -> dict[str, list[tuple[Source, Part | None]]]:
+def _worthwhile(sources: Sequence[Source], jobs: int) -> dict[str, list[tuple[Source, Part | None]]]:
     """What processes of their own are to read, by the log that it belongs to; none if that is not faster."""
     apart = [source for source in sources if not source.once and not source.problem]
     if jobs < 2 or sum(map(_weight, apart)) < (WORTH_FORKING if _forks() else WORTH_SPAWNING):
         return {}
-    found: dict[str, list[tuple[Source, Part | None]]] = {}
-    for source in apart:
-        size = max(LEAST_PART, min(MOST_PART, (source.size or 0) // jobs))
-        found[source.path] = [(source, part) for part in split(source, size)] or [(source, None)]
-    return found
+    return {source.path: [(source, part) for part in parted(source, jobs)] for source in apart}
 
 
-def _gathered(
+def parted(source: Source, readers: int) -> Sequence[Part | None]:
+    """The parts in which so many readers should read a log; None stands for the whole."""
+    size = max(LEAST_PART, min(MOST_PART, (source.size or 0) // readers))
+    return split(source, size) or (None,)
+
+
+class Elsewhere(Protocol):
+    """What reads logs, or parts of them, in other processes; asked by the place of a task."""
+
+    def batches_of(self, place: int, /) -> Iterable[Batch]:
+        """What is reported there, in order."""
+
+    def outcome_of(self, place: int, /) -> Reading | PartReading | None:
+        """What else came of it; None where it could not be read there."""
+
+
+def gathered(
     source: Source,
-    places: range,
+    places: Sequence[int],
     run: Run,
     book: Book,
-    workers: Workers,
-    progress: Callable[[Source, int], None] | None,
+    elsewhere: Elsewhere,
+    progress: Callable[[Source, int], None] | None = None,
 ) -> Reading | None:
-    """What workers read of a log, with its reports folded; None, and nothing is folded, where it must be
-    read as a whole."""
+    """What was read of a log, or its parts, elsewhere, with its reports folded; None, and nothing is folded,
+    where it must be read here and as a whole."""
     before = run.fold.copy() if len(places) > 1 else None
-    outcomes: list[Outcome] = []
-    for place in places:
-        for batch in workers.batches_of(place):
+    outcomes: list[Reading | PartReading | None] = []
+    for done, place in enumerate(places, 1):
+        for batch in elsewhere.batches_of(place):
             for report, process, times in batch:
                 run.fold.add(report, process, times)
         try:
-            outcomes.append(workers.outcome_of(place))
+            outcomes.append(elsewhere.outcome_of(place))
         except Unreadable:
             if before is None:
                 raise
         if progress:
-            progress(source, (source.size or 0) * (place + 1 - places.start) // len(places))
+            progress(source, (source.size or 0) * done // len(places))
     if before is None:
         (whole,) = outcomes
         return whole if isinstance(whole, Reading) else None

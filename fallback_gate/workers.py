@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.errors import InputError, Unreadable
+from fallback_gate.errors import InputError
 from fallback_gate.events.tally import Batch, Tally
 from fallback_gate.run import PartReading, Reading, read, read_part
 from fallback_gate.sources import Source
@@ -185,7 +185,9 @@ def _work(
         while True:
             task = parent.recv()
             try:
-                outcome: Outcome | Exception = _done(task, book, parent.send, key, hash_logs)
+                outcome: Outcome | Exception = read_apart(
+                    task.source, task.part, book, parent.send, key, hash_logs
+                )
             except (EOFError, OSError):
                 raise
             except Exception as failure:
@@ -195,26 +197,22 @@ def _work(
         return
 
 
-def _done(
-    task: Task, book: Book, send: Callable[[Batch], None], key: bytes | None, hash_logs: bool
-) -> Outcome | Unreadable:
-    if task.part is None:
-        return read_apart(task.source, book, send, key, hash_logs)
-    tally = Tally(send)
-    try:
-        reading = read_part(task.source, task.part, book, tally.add)
-    except Unreadable as why:
-        return why
-    tally.end()
-    return reading
-
-
 def read_apart(
-    source: Source, book: Book, send: Callable[[Batch], None], key: bytes | None, hash_logs: bool
-) -> Reading:
-    """Read one log: `send` gets what it reports, for a fold elsewhere; the rest, with the numbers of its
-    lines, is what comes back."""
+    source: Source,
+    part: Part | None,
+    book: Book,
+    send: Callable[[Batch], None],
+    key: bytes | None,
+    hash_logs: bool,
+) -> Outcome:
+    """Read one log, or a part of it: `send` gets what it reports, for a fold elsewhere; the rest, with the
+    numbers of a whole log's lines, is what comes back. Raises `Unreadable` for a part that can't be read
+    without the rest."""
     tally = Tally(send)
+    if part:
+        of_part = read_part(source, part, book, tally.add)
+        tally.end()
+        return of_part
     reading = read(source, book, tally.add, key=key, hash_logs=hash_logs)
     tally.end()
     if not reading.counted:

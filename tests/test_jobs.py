@@ -105,8 +105,10 @@ SAMPLES = sorted(
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Parts of a megabyte; the list tells of each log in parts whether these told all."""
-    for name, value in (("WORTH_FORKING", 0), ("LEAST_PART", 1 << 20), ("MOST_PART", 1 << 20)):
-        monkeypatch.setattr(jobs, name, value)
+    for name in ("WORTH_FORKING", "WORTH_SPAWNING"):
+        monkeypatch.setattr(jobs, name, 0)
+    for name in ("LEAST_PART", "MOST_PART"):
+        monkeypatch.setattr(jobs, name, 1 << 20)
     told: list[bool] = []
     joined = jobs.joined
 
@@ -190,6 +192,7 @@ def test_no_worker_is_left_behind(folder: Path, ending: str) -> None:
         if not (folder / f"{name}.pipe").exists():
             (folder / f"{name}.pipe").mkdir()
         with (folder / f"{name}.pipe" / "big.log").open("wb") as file:
+            file.write(b"noise\n" * 20_000)
             file.truncate(40 << 30)  # a hole: it takes long to read, and no room
     command = [sys.executable, "-m", "fallback_gate", "check", "one.pipe", "two.pipe", "-j2"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, start_new_session=True) as gate:

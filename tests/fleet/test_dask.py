@@ -17,7 +17,7 @@ import psutil
 import pytest
 from distributed import Client, LocalCluster
 
-from fallback_gate import check
+from fallback_gate import check, jobs
 from fallback_gate.cluster import differences
 from fallback_gate.errors import InputError
 from fallback_gate.model import Outcome, Verdict
@@ -60,6 +60,23 @@ def test_options_are_kept(engine: str, options: dict[str, Any]) -> None:
         check(logs, "builtin:moe-serving", engine=engine, **options),
         check(logs, "builtin:moe-serving", **options),
     )
+
+
+def test_a_large_log_is_read_in_parts(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+    whole = jobs.joined
+
+    def watched(readings: Any, *arguments: Any) -> Any:
+        joined.append(len(readings))
+        return whole(readings, *arguments)
+
+    monkeypatch.setattr(jobs, "joined", watched)
+    monkeypatch.setattr(jobs, "LEAST_PART", 4 << 20)
+    monkeypatch.setattr(jobs, "MOST_PART", 4 << 20)
+    log = tmp_path / "big.log"
+    log.write_bytes(BLOCKED * (1 + (13 << 20) // len(BLOCKED)))
+    assert same(check([log], engine=engine, hash_logs=True), check([log], hash_logs=True))
+    assert joined == [3]
 
 
 def test_own_rules_go_along(engine: str, tmp_path: Path) -> None:
