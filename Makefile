@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SAMPLE := sample_logs/moe-decoder-h200
+DEMO := sample_logs/moe-decoder-h200
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench site translation test-action lock clean
+.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action lock clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,8 +39,8 @@ $(VENV)/.fleet: $(VENV)/.developed
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
-	@echo '$$ fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving'
-	@$(BIN)/fallback-gate check $(SAMPLE)/disabled.debug.log.gz --policy builtin:moe-serving; code=$$?; \
+	@echo '$$ fallback-gate check $(DEMO)/disabled.debug.log.gz --policy builtin:moe-serving'
+	@$(BIN)/fallback-gate check $(DEMO)/disabled.debug.log.gz --policy builtin:moe-serving; code=$$?; \
 	if [ $$code -ne 1 ]; then echo "demo: exit code $$code, and 1 (blocked) was expected" >&2; exit 1; fi; \
 	echo "demo: exit code 1 (blocked), as expected: a release job would stop here"
 
@@ -75,6 +75,16 @@ pieces: $(VENV)/.developed ## Choose anew what the scan looks for
 
 bench: $(VENV)/.developed ## Measure speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.mutants: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutants]'
+	@touch $@
+
+mutants: $(VENV)/.mutants ## Change the code of ROOM in small ways: do its tests notice? SAMPLE=500 SEED=1 tries some
+	$(BIN)/python scripts/mutants $(ROOM) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(MORE)
+
+mutants-report: $(VENV)/.mutants ## Write tests/mutants.md from the last runs of `make mutants`
+	$(BIN)/python scripts/mutants --report
 
 site: $(VENV)/.documented ## Build the documentation as a site, in build/site
 	$(BIN)/mkdocs build --strict --site-dir build/site

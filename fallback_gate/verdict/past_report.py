@@ -156,8 +156,10 @@ def _mapping(page: Page, key: Key, value: object) -> dict[str, Any]:
 
 
 def _finding(page: Page, key: Key, value: object) -> Finding | None:
-    said = _mapping(page, key, value)
     before = len(page.problems)
+    said = _mapping(page, key, value)
+    if len(page.problems) > before:
+        return None
 
     def choice(name: str, known: dict[str, Any]) -> Any:
         word = str(said.get(name))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan.anchors import ANY_RANK, MOST_RANKS, Anchors, database, expression, few, ranks_in
-from fallback_gate.scan.record import LONGEST_LINE
-from fallback_gate.scan.window import BEHIND, LONG, OVERLAP, READ, WINDOW, Scan
+from fallback_gate.scan.record import FIRST_ALLOWANCE, LONGEST_LINE
+from fallback_gate.scan.window import BEHIND, HEAD, LONG, OVERLAP, READ, WINDOW, Scan
 from fallback_gate.sources import Source
 from fallback_gate.sources.later import SIGNS
 
@@ -228,6 +228,35 @@ def test_line_numbers_in_both_modes_are_the_naive_ones(tmp_path: Path, naive: Se
     assert [hit.position for hit in counted] == expected
     assert [lines[hit.position] for hit in offsets] == expected
     assert [hit.rank for hit in counted] == list(range(60))
+
+
+@pytest.mark.parametrize("count", [True, False], ids=["lines", "offsets"])
+@pytest.mark.parametrize("length", [997, 40_009])
+def test_dense_hits_keep_their_numbers_as_the_window_moves(scan: Search, length: int, count: bool) -> None:
+    """Hits near to each other, of which some are handed out and some wait, each time that room is made."""
+    line = ANCHOR.encode() + b"%7d " + b"." * (length - len(ANCHOR) - 10) + b"\n\n"
+    lines = [line % number for number in range(2 * WINDOW // length)]
+    hits = scan(b"".join(lines), [ANCHOR], count=count)
+    unit = 2 if count else len(lines[0])
+    assert [hit.position for hit in hits] == [number * unit + count for number in range(len(lines))]
+    assert [int(hit.text[len(ANCHOR) :].split()[0]) for hit in hits] == list(range(len(lines)))
+
+
+def test_what_the_head_announces_holds_to_the_end() -> None:
+    """A build says once, at its start, which names in brackets are branches; the window moves on."""
+    head = b"[Pipeline] { (Branch: gpu)\n" + padded(2 * WINDOW)
+    scanned = Scan(Anchors([ANCHOR]), _Bytes(head + b"[gpu] " + ANCHOR.encode() + b"a\n"), count_lines=True)
+    (hit,) = scanned
+    assert (hit.record.text, hit.record.envelope.branch) == (ANCHOR + "a", "gpu")
+    late = padded(HEAD) + b"[Pipeline] { (Branch: gpu)\n[gpu] " + ANCHOR.encode() + b"a\n"
+    (hit,) = Scan(Anchors([ANCHOR]), _Bytes(late), count_lines=True)
+    assert hit.record.envelope.branch is None
+
+
+def test_a_log_allows_for_one_line_more_in_256_bytes() -> None:
+    text = ANCHOR.encode() + b"a\n" + padded(256_000)
+    (hit,) = Scan(Anchors([ANCHOR]), _Bytes(text), count_lines=True)
+    assert hit.record.view.allowance == FIRST_ALLOWANCE + 1000
 
 
 WORDS = st.sampled_from(
