@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import yaml
 import zstandard
 
 from fallback_gate.compilers import FAMILIES, READERS, index
+from fallback_gate.history import Baseline
+from fallback_gate.reports import FORMATS
+from fallback_gate.reports.baseline_file import render as render_baseline
+from fallback_gate.verdict.baseline import held
 from tests.fuzz.judging import judged
+from tests.fuzz.mutate import LARGEST
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLES = ROOT / "sample_logs"
@@ -86,7 +92,9 @@ def policies() -> tuple[bytes, ...]:
         b"slow op, pattern: 'slow op (?P<op>\\w+)', kind: op_fallback, scope: operator, matches: [slow op x]}\n"
     )
     found.append(b"release: '1'\nwho: me\nwhy: because\nexpires: 2027-03-31\nevents: [abc, def]\n")
-    found.append(yaml.safe_dump({"a": [{"b": [1, 2.5, None, True]}] * 3}).encode())
+    log = next(text for text in logs()["torch_compile"] if judged(text).findings)
+    found.append(FORMATS["json"](judged(log)).encode())
+    found.append(render_baseline(Baseline("b", tuple(held(judged(log).findings)), "1", judged(log).policy)).encode())
     return tuple(found)
 
 
@@ -95,12 +103,23 @@ def instruments() -> tuple[bytes, ...]:
     """Kernel traces, counters, benchmarks."""
     found = [text for path in files(ROOT / "tests" / "data" / "instruments", ".csv") for text in windows(content(path))]
     for path in files(ROOT / "sample_traces", ".json"):
-        whole = content(path)
-        found.append(whole[:WINDOW] + b"{}]}")
+        found += [_few_events(content(path), step) for step in (1, 3, 7)]
     for folder in MORE:
         found += [text for path in files(folder, ".csv", ".json") for text in windows(content(path))]
     found += [sample.encode() for sample in _BENCHES]
     return tuple(found)
+
+
+def _few_events(whole: bytes, step: int) -> bytes:
+    """A kernel trace with some of its events: the metadata, and of each category a few."""
+    trace, few = json.loads(whole), Counter[str]()
+    kept = []
+    for event in trace["traceEvents"][::step]:
+        kind = f"{event.get('ph')} {event.get('cat')}"
+        few[kind] += 1
+        if few[kind] <= 6:
+            kept.append(event)
+    return json.dumps({**trace, "traceEvents": kept}).encode()[:LARGEST]
 
 
 _BENCHES = (

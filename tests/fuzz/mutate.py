@@ -1,13 +1,17 @@
 """Fuzzing: a seed made into another input, by a seeded generator: the same seed and number, the same input.
 
 `lines` are the mutations that a text survives as a text: lines cut, dropped, doubled, moved, torn, and lines of
-other seeds put between. `bytes_of` are those that leave nothing sure: bytes flipped, filled, cut out.
+other seeds put between. `values` are those of JSON and YAML, `bytes_of` those that leave nothing sure: bytes flipped, filled, cut out.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+
+import yaml
 
 LARGEST = 32 << 10  # bytes of one input
 _ODD = (
@@ -15,6 +19,10 @@ _ODD = (
     b"9" * 400, b"(" * 200, b"[" * 3000, b"{" * 300, b"a" * 5000, b" " * 2000, b"-1", b"1e999", b"NaN", b"%s",
     b"[rank7]:", b"[default3]: ", b'{"log":"', b"2026-11-29T12:00:00.000339Z ", b"::error::x", b"# ", b"null",
     "٣".encode(), "𝟜".encode(), "²".encode(), " ".encode(), "\ufeff".encode(), "\u202e".encode(),
+)  # fmt: skip
+_VALUES = (
+    None, True, False, 0, 1, -1, 1.5, -0.0, 10**400, 2**63, float("nan"), float("inf"), "", "x", "NaN", "1", " ", "*",
+    "2027-03-31", "\ud800", "\0", "a" * 3000, [], {}, [[]], [None], {"": None}, {"a": [1]}, [1, "x"],
 )  # fmt: skip
 Mutation = Callable[[random.Random, list[bytes], Sequence[bytes]], None]
 
@@ -47,6 +55,43 @@ def bytes_of(chance: random.Random, seed: bytes, others: Sequence[bytes]) -> byt
         else:
             del data[at:]
     return bytes(data[:LARGEST])
+
+
+def values(chance: random.Random, seed: bytes, others: Sequence[bytes]) -> bytes:
+    """JSON or YAML in which one to three values are others, of another type, or gone; other text, byte by byte."""
+    text = seed[:LARGEST].decode("utf-8", "replace")
+    before, brace, _ = text.partition("{")
+    try:
+        if len(before) < 200 and brace and "\n" not in before and "[" not in before:
+            tree = json.loads(text[len(before) :])
+        else:
+            before, tree = "", json.loads(text) if text[:1] in "[{" else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError):
+        return bytes_of(chance, seed, others)
+    for _ in range(chance.randint(1, 3)):
+        _change(chance, tree)
+    if chance.random() < 0.1 and isinstance(tree, (dict, list)):
+        tree = [tree] if chance.random() < 0.5 else {"traceEvents": tree}
+    return (before + json.dumps(tree, default=str)).encode("utf-8", "surrogatepass")[:LARGEST]
+
+
+def _change(chance: random.Random, tree: object) -> None:
+    """Another value at a random place, the deeper the rarer."""
+    node = tree
+    while isinstance(node, (dict, list)) and node:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key = chance.choice(keys)
+        if not isinstance(node[key], (dict, list)) or not node[key] or chance.random() < 0.25:  # type: ignore[index]
+            choice = chance.randrange(4)
+            if choice == 0:
+                del node[key]  # type: ignore[arg-type]
+            elif choice == 1:
+                other = node[chance.choice(keys)]  # type: ignore[index]
+                node[key] = deepcopy(other) if other is not node[key] else None  # type: ignore[index]
+            else:
+                node[key] = deepcopy(chance.choice(_VALUES))  # type: ignore[index]
+            return
+        node = node[key]  # type: ignore[index]
 
 
 def _drop(chance: random.Random, text: list[bytes], others: Sequence[bytes]) -> None:

@@ -34,12 +34,16 @@ from tests.test_wrapped import WRAPPINGS, wrapped
 TRACE = "x.log.traces/dedicated_log_torch_trace_x.log"
 
 
+_TEXT = (mutate.lines, mutate.lines, mutate.bytes_of)
+_TREES = (mutate.values, mutate.values, mutate.bytes_of)
+
+
 class Target(NamedTuple):
-    """One thing that is fed: its seeds, and what takes an input. `textual`: the seeds are lines."""
+    """One thing that is fed: its seeds, what takes an input, and how seeds are changed."""
 
     seeds: Callable[[], Sequence[bytes]]
     feed: Callable[[bytes], None]
-    textual: bool = True
+    mutations: Sequence[Callable[[random.Random, bytes, Sequence[bytes]], bytes]] = _TEXT
 
 
 def feed_log(data: bytes, others: Callable[[], Sequence[bytes]]) -> None:
@@ -51,7 +55,6 @@ def feed_log(data: bytes, others: Callable[[], Sequence[bytes]]) -> None:
 
 def feed_trace(data: bytes) -> None:
     """A structured trace, whole and in pieces."""
-    put(b"", "probe")
     judged(data, "dedicated_log_torch_trace_x.log")
 
 
@@ -139,13 +142,12 @@ TARGETS: dict[str, Target] = {
     },
     "envelope": Target(_wrapped, partial(feed_log, others=_wrapped)),
     "traces": Target(corpus.traces, feed_trace),
-    "archives": Target(corpus.archives, feed_archive, textual=False),
-    "policy": Target(corpus.policies, feed_policy),
-    "instruments": Target(corpus.instruments, feed_instrument),
+    "archives": Target(corpus.archives, feed_archive, (mutate.bytes_of,)),
+    "policy": Target(corpus.policies, feed_policy, _TREES),
+    "instruments": Target(corpus.instruments, feed_instrument, _TREES),
 }
 
 
 def mutated(target: Target, chance: random.Random, seed: bytes) -> bytes:
     """A seed, changed as suits it."""
-    lines = target.textual and chance.random() < 0.6
-    return (mutate.lines if lines else mutate.bytes_of)(chance, seed, target.seeds())
+    return chance.choice(target.mutations)(chance, seed, target.seeds())
