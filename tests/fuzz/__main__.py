@@ -64,7 +64,12 @@ class Session:
     def write(self) -> None:
         """Keep the figures: atheris ends the process without a word."""
         self.written = used = time.process_time()
-        figures = {"target": self.name, "executions": self.executions, "cpu_seconds": round(used, 1), "findings": sorted(self.findings.values())}
+        figures = {
+            "target": self.name,
+            "executions": self.executions,
+            "cpu_seconds": round(used, 1),
+            "findings": sorted(self.findings.values()),
+        }
         part = self.folder / "figures.part"
         part.write_text(json.dumps(figures, indent=1), encoding="utf-8")
         os.replace(part, self.folder / "figures.json")
@@ -85,7 +90,9 @@ def main() -> int:
         try:
             import atheris as engine
         except ImportError:
-            print("atheris is not installed: inputs are mutations of the seeds, not led by coverage", flush=True)
+            print(
+                "atheris is not installed: inputs are mutations of the seeds, not led by coverage", flush=True
+            )
     if engine:
         with engine.instrument_imports(include=["fallback_gate"], enable_loader_override=False):
             from tests.fuzz import targets

@@ -75,7 +75,12 @@ def _examples(family: str) -> bytes:
 @cache
 def traces() -> tuple[bytes, ...]:
     """Structured traces of torch.compile."""
-    return tuple(text for path in files(SAMPLES, ".log") if path.parent.suffix == ".traces" for text in windows(content(path)))
+    return tuple(
+        text
+        for path in files(SAMPLES, ".log")
+        if path.parent.suffix == ".traces"
+        for text in windows(content(path))
+    )
 
 
 @cache
@@ -94,14 +99,20 @@ def policies() -> tuple[bytes, ...]:
     found.append(b"release: '1'\nwho: me\nwhy: because\nexpires: 2027-03-31\nevents: [abc, def]\n")
     log = next(text for text in logs()["torch_compile"] if judged(text).findings)
     found.append(FORMATS["json"](judged(log)).encode())
-    found.append(render_baseline(Baseline("b", tuple(held(judged(log).findings)), "1", judged(log).policy)).encode())
+    found.append(
+        render_baseline(Baseline("b", tuple(held(judged(log).findings)), "1", judged(log).policy)).encode()
+    )
     return tuple(found)
 
 
 @cache
 def instruments() -> tuple[bytes, ...]:
     """Kernel traces, counters, benchmarks."""
-    found = [text for path in files(ROOT / "tests" / "data" / "instruments", ".csv") for text in windows(content(path))]
+    found = [
+        text
+        for path in files(ROOT / "tests" / "data" / "instruments", ".csv")
+        for text in windows(content(path))
+    ]
     for path in files(ROOT / "sample_traces", ".json"):
         found += [_few_events(content(path), step) for step in (1, 3, 7)]
     for folder in MORE:
@@ -155,5 +166,8 @@ def archives() -> tuple[bytes, ...]:
                 archive.writestr(f"run/{at}_build.txt", text[:2000])
             archive.comment = b"by a CI system"
         found.append(packed.getvalue())
-    found += [gzip.compress(small[0]) + gzip.compress(small[1]), text.decode("utf-8", "replace").encode("utf-16")]
+    found += [
+        gzip.compress(small[0]) + gzip.compress(small[1]),
+        text.decode("utf-8", "replace").encode("utf-16"),
+    ]
     return tuple(found)

@@ -105,7 +105,9 @@ def in_an_envelope(data: bytes, chance: random.Random, others: Sequence[bytes]) 
     """What a CI system or container puts around each line changes nothing."""
     if not is_text(data) or not data.strip():
         return
-    name = chance.choice([n for n, w in WRAPPINGS.items() if not (w.rank or w.moves or n.startswith("progress"))])
+    name = chance.choice(
+        [n for n, w in WRAPPINGS.items() if not (w.rank or w.moves or n.startswith("progress"))]
+    )
     data = data.removesuffix(b"\n") + b"\n"
     a, b = told(judged(data)), told(judged(wrapped(data, (name,))))
     assert a == b, f"in the envelope of {name}:\n{difference(a, b)}"
@@ -116,11 +118,15 @@ def of_two_ranks(data: bytes, chance: random.Random, others: Sequence[bytes]) ->
     other = chance.choice(others)
     if not is_text(data) or not is_text(other) or b"rank" in data + other or not data.strip():
         return
-    queues = [[b"[rank%d]:" % rank + line for line in text.split(b"\n")] for rank, text in enumerate((data, other))]
+    queues = [
+        [b"[rank%d]:" % rank + line for line in text.split(b"\n")] for rank, text in enumerate((data, other))
+    ]
     apart = b"\n".join([*queues[0], *queues[1]])
     mixed = []
     while queues[0] or queues[1]:
-        mixed.append((queues[0] if queues[0] and (not queues[1] or chance.random() < 0.5) else queues[1]).pop(0))
+        mixed.append(
+            (queues[0] if queues[0] and (not queues[1] or chance.random() < 0.5) else queues[1]).pop(0)
+        )
     a, b = (told(judged(text), lines=False) for text in (apart, b"\n".join(mixed)))
     assert a == b, f"interleaved:\n{difference(a, b)}"
 
@@ -149,7 +155,8 @@ def same(one: Verdict, other: Verdict) -> None:
 def difference(a: list[Any], b: list[Any]) -> str:
     """What stands in one and not in the other."""
     return "\n".join(
-        [f"- {one}" for one in a if a.count(one) > b.count(one)] + [f"+ {one}" for one in b if b.count(one) > a.count(one)]
+        [f"- {one}" for one in a if a.count(one) > b.count(one)]
+        + [f"+ {one}" for one in b if b.count(one) > a.count(one)]
     )
 
 

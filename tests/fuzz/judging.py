@@ -38,7 +38,9 @@ def strict() -> Terms:
 def folder() -> Path:
     """Where inputs are written: in memory, where there is such a place."""
     shared = Path("/dev/shm")
-    place = Path(tempfile.mkdtemp(prefix="fallback-gate-fuzz-", dir=shared if os.access(shared, os.W_OK) else None))
+    place = Path(
+        tempfile.mkdtemp(prefix="fallback-gate-fuzz-", dir=shared if os.access(shared, os.W_OK) else None)
+    )
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     return place
 

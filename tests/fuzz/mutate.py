@@ -18,7 +18,7 @@ _ODD = (
     b"", b"\0", b"\r", b"\x1b[31m", b"\x1b]0;t\x07", b"\xff\xfe", b"\xc3", b'"', b"'", b"\\", b"\t", b"\x1c",
     b"9" * 400, b"(" * 200, b"[" * 3000, b"{" * 300, b"a" * 5000, b" " * 2000, b"-1", b"1e999", b"NaN", b"%s",
     b"[rank7]:", b"[default3]: ", b'{"log":"', b"2026-11-29T12:00:00.000339Z ", b"::error::x", b"# ", b"null",
-    "٣".encode(), "𝟜".encode(), "²".encode(), " ".encode(), "\ufeff".encode(), "\u202e".encode(),
+    "٣".encode(), "𝟜".encode(), "²".encode(), b" ", "\ufeff".encode(), "\u202e".encode(),
 )  # fmt: skip
 _VALUES = (
     None, True, False, 0, 1, -1, 1.5, -0.0, 10**400, 2**63, float("nan"), float("inf"), "", "x", "NaN", "1", " ", "*",
