@@ -139,7 +139,7 @@ class Source:
             from fallback_gate.sources.blocks import Object, Unchanged
 
             with Object(self.file) as thing:
-                whole = FileReader(thing, thing.size or 0)
+                whole = FileReader(thing, thing.size)
                 member = archive.open_member(thing, self.member, limit) if self.member else None
                 yield Unchanged(member or whole, thing)
             return
@@ -151,4 +151,4 @@ class Source:
             if self.member:
                 yield archive.open_member(file, self.member, limit)
             else:
-                yield FileReader(file, 0 if self.once else os.fstat(file.fileno()).st_size)
+                yield FileReader(file, None if self.once else os.fstat(file.fileno()).st_size)

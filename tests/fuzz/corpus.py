@@ -5,6 +5,7 @@ A log is a seed of each family whose compilers speak in it. `FALLBACK_GATE_FUZZ_
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import safetensors.numpy
 import zstandard
 
 from fallback_gate.compilers import FAMILIES, READERS, index
@@ -151,6 +154,22 @@ _BENCHES = (
 
 
 @cache
+def tensors() -> tuple[bytes, ...]:
+    """npy, npz and safetensors of a few numbers."""
+    some = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.zeros((0, 2)),
+        "c": np.array(7, np.int8),
+    }
+    found = [safetensors.numpy.save(some)]
+    for save in (lambda file: np.save(file, some["a"]), lambda file: np.savez_compressed(file, **some)):
+        file = io.BytesIO()
+        save(file)
+        found.append(file.getvalue())
+    return tuple(found)
+
+
+@cache
 def archives() -> tuple[bytes, ...]:
     """Logs in each packing, and archives of several; small, so that a flipped byte meets the structure."""
     small = sorted((log for some in logs().values() for log in some), key=len)[:8]
@@ -158,7 +177,7 @@ def archives() -> tuple[bytes, ...]:
     for text in small:
         text = text[:3000]
         found += [gzip.compress(text), lzma.compress(text), zstandard.compress(text)]
-        found += [__import__("bz2").compress(text), lzma.compress(text, format=lzma.FORMAT_ALONE)]
+        found += [bz2.compress(text), lzma.compress(text, format=lzma.FORMAT_ALONE)]
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", method) as archive:

@@ -172,3 +172,5 @@ LOG: tuple[tuple[Invariant, int], ...] = (
     (in_every_report, 1),
 )
 """What holds for a log, and how often it is tried beside the others."""
+WRAPPED = tuple(one for one in LOG if one[0] not in (in_an_envelope, of_two_ranks))
+"""The same for a log in envelopes: no tool wraps what it wrapped itself."""

@@ -13,18 +13,21 @@ import random
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import NamedTuple
 
 import zstandard
 
 from fallback_gate import policy as policies
-from fallback_gate.compilers import FAMILIES
+from fallback_gate.compilers import FAMILIES, READERS
+from fallback_gate.compilers.book import Book
 from fallback_gate.errors import GateError, Unreadable
-from fallback_gate.instruments import bench, counters
+from fallback_gate.instruments import bench, counters, numerics
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.trace import reading
 from fallback_gate.model import Outcome
+from fallback_gate.policy.entry import Policy
 from fallback_gate.verdict import baseline_file, past_report, waiver
 from fallback_gate.weigh import judge as judge_evidence
 from tests.fuzz import corpus, invariants, mutate
@@ -46,10 +49,14 @@ class Target(NamedTuple):
     mutations: Sequence[Callable[[random.Random, bytes, Sequence[bytes]], bytes]] = _TEXT
 
 
-def feed_log(data: bytes, others: Callable[[], Sequence[bytes]]) -> None:
+def feed_log(
+    data: bytes,
+    others: Callable[[], Sequence[bytes]],
+    held: Sequence[tuple[invariants.Invariant, int]] = invariants.LOG,
+) -> None:
     """One log, held against two of the invariants, which the input itself chooses."""
     chance = random.Random(zlib.crc32(data))
-    for invariant in chance.choices(*zip(*invariants.LOG, strict=True), k=2):
+    for invariant in chance.choices(*zip(*held, strict=True), k=2):
         invariant(data, chance, others())
 
 
@@ -96,7 +103,9 @@ def feed_policy(data: bytes) -> None:
     path = put(data, "policy.yaml")
     for load in (partial(policies.load, today=TODAY), waiver.load, baseline_file.load, past_report.read):
         try:
-            load(path)
+            loaded = load(path)
+            if isinstance(loaded, Policy) and loaded.rules:
+                Book(READERS, loaded.rules)
         except GateError as wrong:
             told = str(wrong)
             assert told.strip()
@@ -120,6 +129,13 @@ def _trace(path: str) -> Evidence | None:
     return None
 
 
+def feed_tensors(data: bytes) -> None:
+    """A file of tensors, held against itself."""
+    path = put(data, "tensors.npy")
+    with suppress(GateError):
+        judge_evidence([numerics.read(path, path)], "builtin:strict", today=TODAY)
+
+
 @cache
 def _wrapped() -> tuple[bytes, ...]:
     """Small logs in envelopes, two deep."""
@@ -140,11 +156,12 @@ TARGETS: dict[str, Target] = {
         name: Target(partial(_family, name), partial(feed_log, others=partial(_family, name)))
         for name in FAMILIES
     },
-    "envelope": Target(_wrapped, partial(feed_log, others=_wrapped)),
+    "envelope": Target(_wrapped, partial(feed_log, others=_wrapped, held=invariants.WRAPPED)),
     "traces": Target(corpus.traces, feed_trace),
     "archives": Target(corpus.archives, feed_archive, (mutate.bytes_of,)),
     "policy": Target(corpus.policies, feed_policy, _TREES),
     "instruments": Target(corpus.instruments, feed_instrument, _TREES),
+    "tensors": Target(corpus.tensors, feed_tensors, (mutate.bytes_of,)),
 }
 
 
