@@ -1,6 +1,41 @@
-"""`python -m fallback_gate`: the same command."""
+"""`python -m fallback_gate`, and the command of that name.
 
-from fallback_gate.cli.main import entry
+Its own imports are few: Ctrl-C while the command's are made is answered as at any other time. The process
+ends without taking down what it built; that, and looking for garbage while modules are imported, would take
+an eighth of a short run.
+"""
+
+import gc
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command, as the only thing that this process does."""
+    gc.set_threshold(100_000)
+    code: object
+    try:
+        from fallback_gate.cli.main import main as command
+
+        command()
+        code = 0
+    except KeyboardInterrupt:
+        print("fallback-gate: interrupted; no verdict was reached", file=sys.stderr)
+        code = 130
+    except SystemExit as ended:
+        code = ended.code
+    threads = sys.modules.get("threading")
+    if not isinstance(code, int) or (threads and threads.active_count() > 1):
+        sys.exit(code)  # type: ignore[arg-type]  # whoever is still at work has its own end
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        pass
+    except OSError:
+        code = 2
+    os._exit(code)
+
 
 if __name__ == "__main__":
-    entry()
+    main()

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +14,9 @@ import pytest
 
 from fallback_gate import check
 from fallback_gate.model import Outcome
-from tests.compilers.lines import clean
+from tests import bad_files as bad
+from tests.bad_files import BLOCKING, CLEAN, put
 
-CLEAN = "".join(line + "\n" for line in clean())
-BLOCKING = "".join(line + "\n" for line in clean("buf1 = torch.ops.aten.topk.default(buf0, 2)"))
 NOISE = "nothing that a compiler said\n" * 3
 RULE = """version: 1
 rules:
@@ -52,24 +50,6 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
     )
 
 
-def put(folder: Path, name: str, content: str | bytes) -> str:
-    """Write a file and give its name."""
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return name
-
-
-def bomb(folder: Path) -> list[str]:
-    with (
-        zipfile.ZipFile(folder / "run.zip", "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("a.log", "w") as member,
-    ):
-        for _ in range(300):
-            member.write(bytes(1 << 20))
-    return ["run.zip"]
-
-
 def utf16_garbage(folder: Path) -> list[str]:
     return [put(folder, "a.log", b"\xff\xfea\0b")]
 
@@ -101,7 +81,7 @@ INPUTS: dict[str, tuple[Callable[[Path], list[str]], int, str]] = {
         lambda f: many(f, ("a.log.gz", gzip.compress((BLOCKING + "".join(f"{i * i}\n" for i in range(99999))).encode())[:-2000])), 1, "gzip",
     ),
     "a zip that is cut": (lambda f: many(f, ("a.zip", b"PK\x03\x04" + b"x" * 99)), 3, "zip"),
-    "a zip bomb": (bomb, 3, "a.log"),
+    "a zip bomb": (lambda f: [bad.zip_bomb(f)], 3, "a.log"),
     "UTF-16 that is cut": (utf16_garbage, 3, "a.log"),
     "a log that is cut in a record": (lambda f: many(f, ("a.log", CLEAN[: CLEAN.rindex("]")])), 3, "UNPROVEN"),
     "a log of the default level": (lambda f: many(f, ("a.log", "Step 2 is not here\nWarning: x\n")), 3, "UNPROVEN"),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import gc
 import importlib
 import os
 import sys
-import threading
 import traceback
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
@@ -122,24 +120,3 @@ def main() -> None:
         )
         code = EXIT_BUG
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def entry() -> NoReturn:
-    """`main` as the only thing that a process does: it ends without taking down what was built.
-
-    That, and looking for garbage while modules are imported, would take an eighth of a short run.
-    """
-    gc.set_threshold(100_000)
-    code = EXIT_BUG
-    try:
-        main()
-    except SystemExit as ended:
-        if threading.active_count() > 1 or not isinstance(ended.code, int):
-            raise  # whoever is still at work has its own end
-        code = ended.code
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError as wrong:
-        code = code if isinstance(wrong, BrokenPipeError) else EXIT_USAGE
-    os._exit(code)

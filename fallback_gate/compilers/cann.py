@@ -177,6 +177,9 @@ def _placements(evidence: Evidence) -> Proof:
     if len(ends) > 1 or len(starts) > 1:
         why = "the log holds more than one run of ATC, and not each need have had DEBUG on"
         return Proof(State.UNPROVEN, why, None, SETTING)
+    if not starts or min(starts.values()) > min(engines.values()):
+        why = "the log does not show the start of the build before the first placement"
+        return Proof(State.UNPROVEN, why, None, SETTING)
     if not ends or min(ends.values()) < max(engines.values()):
         why = "the log does not show the end of the build after the last placement"
         return Proof(State.UNPROVEN, why, None, SETTING)

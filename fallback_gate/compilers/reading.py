@@ -58,7 +58,7 @@ def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | 
     """The first match that is not told of."""
     if rule.limit is None:
         match = compiled(rule.pattern).search(record.text)
-        if match is None or _is_said(record.text, match):
+        if match is None or is_said(record.text, match):
             return match
     return next(_matches(rule, record, budget), None)
 
@@ -67,10 +67,10 @@ def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Ma
     """Where the pattern matches and the line is not telling of a message that somebody else may print."""
     text = record.text
     found = compiled(rule.pattern).finditer(text) if rule.limit is None else _within_limit(rule, text, budget)
-    return (match for match in found if _is_said(text, match))
+    return (match for match in found if is_said(text, match))
 
 
-def _is_said(text: str, match: Match[str]) -> bool:
+def is_said(text: str, match: Match[str]) -> bool:
     """Whether the line says it itself, rather than quoting it."""
     if text.count('"', 0, match.start()) % 2:
         return False

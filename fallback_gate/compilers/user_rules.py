@@ -12,12 +12,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from re import Match
+from typing import NamedTuple, cast
 
 import regex
 
+from fallback_gate.compilers.reading import is_said
 from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
 from fallback_gate.model import Kind, Scope
+from fallback_gate.scan.anchors import expression
 from fallback_gate.sources.envelope import unwrap
 
 SHORTEST_ANCHOR = 4
@@ -109,8 +112,8 @@ def _anchor(said: UserRule) -> Iterator[Fault]:
     anchor, key = said.anchor, ("anchor",)
     if anchor is None:
         return
-    if len(anchor) < SHORTEST_ANCHOR:
-        what = f"the anchor has {len(anchor)} characters"
+    if (given := len(anchor.replace("{n}", ""))) < SHORTEST_ANCHOR:
+        what = f"the anchor has {given} characters" + (" beside its numbers" if given < len(anchor) else "")
         yield Fault(key, what, f"take at least {SHORTEST_ANCHOR} that stand in the message as they are")
     if len(anchor) > LONGEST_ANCHOR:
         yield Fault(key, f"the anchor is longer than {LONGEST_ANCHOR} characters", "a few words are enough")
@@ -121,9 +124,12 @@ def _anchor(said: UserRule) -> Iterator[Fault]:
         yield Fault(key, what, "take plain ASCII that no envelope changes")
     if "  " in anchor:
         yield Fault(key, "the anchor holds a run of blanks", "take a part without it")
+    sought = re.compile(expression(anchor))
     for index, line in enumerate(said.matches):
-        if anchor not in unwrap(line)[0]:
-            yield Fault(("matches", index), "the anchor does not stand in this line", "correct one of them")
+        if not sought.search(unwrap(line)[0].encode("utf-8", "replace")):
+            number = " ({n} in it stands for a number)" if "{n}" in anchor else ""
+            what = f"the anchor does not stand in this line{number}"
+            yield Fault(("matches", index), what, "correct one of them")
 
 
 def _pattern(said: UserRule) -> Iterator[Fault]:
@@ -181,11 +187,17 @@ def _tried(said: UserRule, pattern: regex.Pattern[str]) -> Iterator[Fault]:
             place = ("matches", index)
             if "\n" in line or "\r" in line:
                 yield Fault(place, "this is more than one line", "give one line of the log an item")
-            elif not _found(pattern, unwrap(line)[0]):
+                continue
+            text = unwrap(line)[0]
+            found = list(pattern.finditer(text, timeout=USER_PATTERN_SECONDS))
+            if not found:
                 what = "the pattern does not match this line"
                 if _found(pattern, line):
                     what += " without its envelope (timestamp, rank, colour), which is taken off first"
                 yield Fault(place, what, "correct one of them")
+            elif not any(is_said(text, cast("Match[str]", match)) for match in found):
+                what = "in this line the message stands in quotes, a comment or a shell's command"
+                yield Fault(place, what, "there it is no message: give the line as the compiler prints it")
         for index, line in enumerate(said.ignores):
             if _found(pattern, unwrap(line)[0]):
                 yield Fault(("ignores", index), "the pattern matches this line", "correct one of them")

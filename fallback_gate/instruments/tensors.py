@@ -15,8 +15,10 @@ import json
 import math
 import os
 import struct
+import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,7 +81,7 @@ def _file(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             head = file.read(9)
         if head.startswith(b"\x93NUMPY"):
-            return {"": _plain(path, numpy().load(path, mmap_mode="r", allow_pickle=False))}
+            return {"": _plain(path, _read(lambda: numpy().load(path, mmap_mode="r", allow_pickle=False)))}
         if head.startswith(b"PK\x03\x04"):
             return dict(_npz(path)) if _is_npz(path) else _torch(path)
         if len(head) == 9 and head[8:9] == b"{":
@@ -93,6 +95,18 @@ def _file(path: Path) -> dict[str, Any]:
     except (ValueError, zipfile.BadZipFile, EOFError, MemoryError, OverflowError) as wrong:
         raise InputError(f"{path}: not a whole file of tensors: {str(wrong)[:200]}") from None
     raise InputError(f"{path}: no npy, npz, safetensors or pt by its first bytes")
+
+
+def _read(load: Callable[[], Any]) -> Any:
+    """What numpy reads. Raises `ValueError` or `OSError` where it can't."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return load()
+    except (OSError, MemoryError):
+        raise
+    except Exception as wrong:  # a header goes through Python's own parser, which raises its errors
+        raise ValueError(str(wrong) or type(wrong).__name__) from None
 
 
 def _plain(path: Path, array: Any) -> Any:
@@ -112,9 +126,9 @@ def _npz(path: Path) -> Iterator[tuple[str, Any]]:
     with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > MOST_ARCHIVE:
             raise InputError(f"{path}: more than {MOST_ARCHIVE >> 30} GiB once unpacked")
-    with numpy().load(path, allow_pickle=False) as arrays:
+    with _read(lambda: numpy().load(path, allow_pickle=False)) as arrays:
         for name in arrays.files:
-            yield name, _plain(path, arrays[name])
+            yield name, _plain(path, _read(partial(arrays.__getitem__, name)))
 
 
 def _safetensors(path: Path) -> Iterator[tuple[str, Any]]:
@@ -161,7 +175,6 @@ def _torch(path: Path) -> dict[str, Any]:
             f"{path} is torch's format: pip install torch, or save it as safetensors or npz"
         ) from None
     import pickle
-    import warnings
 
     try:
         with warnings.catch_warnings():

@@ -56,9 +56,9 @@ class Page:
 
 
 def shown(value: object) -> str:
-    """A value of the file as a message may quote it: one line, short, no control characters."""
+    """A value of the file as a message may quote it: one line, its ends where long, no controls."""
     text = repr(str(value) if isinstance(value, str) else value)
-    return text if len(text) <= 80 else text[:76] + " ..."
+    return text if len(text) <= 80 else f"{text[:36]} ... {text[-39:]}"
 
 
 def shown_key(key: Key) -> str:

@@ -162,13 +162,14 @@ class Record:
             view.spend()
             hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
-                if opens and opens.match(buffer, at, stop):
+                reach = min(stop, mine + WIDEST_GAP)
+                hit = buffer.find(literal, at, reach)
+                start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE) if hit >= 0 else reach
+                if opens and self._opens_another(opens, at, start):
                     return
-                hit = buffer.find(literal, at, min(stop, mine + WIDEST_GAP))
                 if hit < 0:
-                    view.ran_out |= stop < mine + WIDEST_GAP
+                    view.ran_out |= reach == stop
                     return
-                start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE)
                 before = bytes(buffer[start:hit])
             at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
             quoted = before != b"" and b'{"' in before
@@ -186,6 +187,20 @@ class Record:
                 return
             given, mine = given + 1, at
             yield Line(text, hit)
+
+    def _opens_another(self, opens: Pattern[bytes], at: int, stop: int) -> bool:
+        """Whether the record's writer opens another record on one of the lines between these bytes."""
+        buffer = self.view.buffer
+        for match in opens.finditer(buffer, at, stop):
+            start = max(buffer.rfind(b"\n", at, match.start()) + 1, at)
+            before = bytes(buffer[start : match.start()])
+            if not before and not self.envelope.stream:
+                return True
+            line = before + match[0] + (b'"}' if b'{"' in before else b"")
+            text, envelope = self._unwrap(line.decode("utf-8", "replace"))
+            if envelope.stream == self.envelope.stream and before and text == match[0].decode():
+                return True
+        return False
 
     def _is_mine(self, opening: bytes) -> bool:
         """Whether a line that opens like this is of the record's writer."""

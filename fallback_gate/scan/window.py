@@ -147,8 +147,8 @@ class Scan:
         except Unreadable as problem:
             self.extent.problem = str(problem)
             got = 0
-        if got and not self.extent.bytes:
-            view.branches = branches(bytes(view.buffer[: min(got, HEAD)]))
+        if got and self.extent.bytes < HEAD:  # a pipe gives little at a time
+            view.branches = branches(bytes(view.buffer[: min(view.end + got, HEAD)]))
         view.end += got
         view.lowest = min(view.lowest, view.allowance)
         view.allowance += got // ALLOWANCE_BYTES

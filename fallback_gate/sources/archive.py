@@ -129,7 +129,7 @@ def _plain(reader: Reader) -> Iterator[bytes]:
 
 def _is_folder(info: zipfile.ZipInfo) -> bool:
     """An entry for a folder; one that holds bytes is a file, whatever its name says."""
-    return info.is_dir() and not info.file_size and info.compress_size <= _EMPTY
+    return info.filename.endswith("/") and not info.file_size and info.compress_size <= _EMPTY
 
 
 def _hidden(name: str) -> bool:

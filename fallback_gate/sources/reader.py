@@ -29,10 +29,15 @@ class RawFile(Protocol):
         """As `io.RawIOBase.readinto`."""
 
 
-class FileReader:
-    """Bytes from the operating system. `expected` is the size in bytes when the file was opened."""
+MOST_GROWN = 1 << 30  # bytes that a file may gain while it is read
 
-    def __init__(self, file: RawFile, expected: int = 0) -> None:
+
+class FileReader:
+    """Bytes from the operating system. `expected` is the size in bytes when the file was opened; None for what
+    has no size, such as a pipe. A file that is written on is read to the end that it has by then, unless it
+    grows without end."""
+
+    def __init__(self, file: RawFile, expected: int | None = None) -> None:
         self._file = file
         self._expected = expected
         self._taken = 0
@@ -46,6 +51,13 @@ class FileReader:
         if count is None:
             raise Unreadable(f"input is non-blocking and had nothing to read at byte {self._taken:,}")
         self._taken += count
+        if self._expected is None:
+            return count
+        if self._taken > self._expected + MOST_GROWN:
+            raise Unreadable(
+                f"grew by more than {MOST_GROWN:,} bytes while it was read: check it once its writer is done, "
+                "or follow it with `fallback-gate watch`"
+            )
         if not count and self._taken < self._expected:
             raise Unreadable(
                 f"shrank while it was read: {self._taken:,} of {self._expected:,} bytes were left"

@@ -143,7 +143,7 @@ class Source:
             from fallback_gate.sources.blocks import Object, Unchanged
 
             with Object(self.file) as thing:
-                whole = FileReader(thing, thing.size or 0)
+                whole = FileReader(thing, thing.size)
                 member = archive.open_member(thing, self.member, limit) if self.member else None
                 yield Unchanged(member or whole, thing)
             return
@@ -157,8 +157,8 @@ class Source:
             else:
                 if from_byte:
                     file.seek(from_byte)
-                size = 0 if self.once else os.fstat(file.fileno()).st_size
-                yield FileReader(file, max(0, size - from_byte))
+                size = os.fstat(file.fileno()).st_size
+                yield FileReader(file, None if self.once else max(0, size - from_byte))
 
 
 def _feeds(data: bytearray, start: int, end: int) -> int:

@@ -104,6 +104,24 @@ def test_faults(changed: dict[str, object], key: tuple[str | int, ...], word: st
     assert fault.advice
 
 
+def test_a_number_in_an_anchor_is_what_the_scan_takes_for_one() -> None:
+    numbered = replace(GOOD, anchor="acme {n}: no", pattern=r"acme \d+: no (?P<op>\w+)", ignores=())
+    assert faults(replace(numbered, matches=("acme 17: no sort",))) == ()
+    (fault,) = faults(replace(numbered, pattern=r"no (?P<op>\w+)", matches=("acme {n}: no sort",)))
+    assert fault.key == ("matches", 0)
+    assert "stands for a number" in fault.what
+    (fault, *_) = faults(replace(numbered, anchor="{n}{n}"))
+    assert "0 characters beside its numbers" in fault.what
+
+
+@pytest.mark.parametrize(
+    "line", ["# acme: no kernel for sort", '"acme: no kernel for sort"', "$ acme: no kernel for x"]
+)
+def test_a_message_in_a_form_that_is_never_taken_for_one_is_a_fault(line: str) -> None:
+    (fault,) = faults(replace(GOOD, matches=(line,)))
+    assert (fault.key, "a comment" in fault.what) == (("matches", 0), True)
+
+
 def test_all_faults_at_once() -> None:
     said = replace(GOOD, anchor="no", pattern="nothing (?P<opp>x)", ignores=())
     keys = [fault.key for fault in faults(said)]

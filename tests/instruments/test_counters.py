@@ -216,6 +216,7 @@ def test_refused(tmp_path: Path, text: str, says: str) -> None:
     [
         (f"{HEAD}{TENSOR}\n", "without a single kernel"),
         (f'{HEAD}{TENSOR}\n"","","us","%","%"\n"0","a"\n', "read only in part"),
+        ('"ID","Kernel Name","Metric Name"\n0,k,x\n', "without the column Metric Unit, Metric Value"),
         ("# Entity  TENSO  DRAMA\n  ID\nGPU 0 0.0 0.0\n", "without a single sample"),
     ],
 )

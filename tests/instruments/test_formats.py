@@ -157,6 +157,15 @@ def test_sums_have_shares_and_no_steps(tmp_path: Path) -> None:
     assert found.time_share("generated") == pytest.approx(20 / 23)
 
 
+@pytest.mark.parametrize("odd", [[1], {"a": 1}, None, True, 1e400])
+@pytest.mark.parametrize("key", ["pid", "tid", "cat", "name", "ts", "dur", "args", "ph"])
+def test_an_event_with_an_odd_value_leaves_the_others(key: str, odd: object, tmp_path: Path) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2, "pid": 0, "tid": 7, "args": {}}
+    events = [{**kernel, key: odd}, kernel, {"ph": "M", "name": "process_name", "args": {}, key: odd}]
+    (tmp_path / "x").write_text(json.dumps(events), "utf-8")
+    assert read(tmp_path / "x").kernels in (1, 2)
+
+
 @pytest.mark.parametrize("text", ["", "hello\n", "{}", '{"a": [1]}', "a,b\n1,2\n", "[1, 2"])
 def test_what_is_no_trace_is_an_error_of_input(text: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(text, "utf-8")

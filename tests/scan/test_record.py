@@ -68,6 +68,36 @@ def test_continued_lines_lose_their_colour_and_their_docker_quotes(chunked: Any)
     assert [line.text for line in record.continued("P]", 9)] == ['"quoted"']
 
 
+OPENS = re.compile(rb"P\d\] NEW ")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "%s",
+        "2026-11-29T12:00:00.0005305Z %s",
+        "[rank0]: %s",
+        "\x1b[36m(Worker pid=7)\x1b[0m %s",
+        '{"log":"%s\\n","stream":"stderr"}',
+    ],
+)
+def test_a_record_ends_where_its_writer_opens_another(chunked: Any, around: str) -> None:
+    for between, wanted in (
+        (["noise"], ["a", "b"]),
+        (["P2] NEW record"], ["a"]),
+        (["noise", "P2] NEW record", "noise"], ["a"]),
+        (["noise that says P2] NEW record"], ["a", "b"]),
+    ):
+        lines = ["P1] OPEN", "P1] a", *between, "P1] b"]
+        (record,) = records("".join(around % line + "\n" for line in lines), chunked)
+        assert [line.text for line in record.continued("P1]", 9, None, OPENS)] == wanted, between
+
+
+def test_another_writer_may_open_a_record_in_between(chunked: Any) -> None:
+    (record,) = records("[rank0]: P1] OPEN\n[rank1]: P1] NEW x\n[rank0]: P1] a\n", chunked)
+    assert [line.text for line in record.continued("P1]", 9, None, OPENS)] == ["a"]
+
+
 @pytest.mark.parametrize(
     "line", ["OPEN" + "x" * 50_000, "x" * 50_000 + "OPEN", "x" * 50_000 + "OPEN" + "x" * 50_000]
 )

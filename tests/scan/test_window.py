@@ -192,6 +192,18 @@ def test_what_was_read_before_the_trouble_stands() -> None:
     assert scanned.extent.bytes == len(text)
 
 
+def test_branches_that_a_pipe_gives_bit_by_bit(scan: Search) -> None:
+    """A Jenkins build names its branches in its first lines, which come in many reads."""
+    text = (
+        b"[Pipeline] parallel\n[Pipeline] { (Branch: gpu tests)\n"
+        + b"noise\n" * 90
+        + b"[gpu tests] NEEDLE here\n"
+    )
+    assert [hit.text for size in (7, 64, 1 << 20) for hit in scan(text, ["NEEDLE"], sizes=(size,))] == [
+        "NEEDLE here"
+    ] * 3
+
+
 def test_ranks_that_name_themselves() -> None:
     text = b"".join(b"[rank%d]: hello\n[default%d]:[rank%d]: x\n" % (r, r % 8, r) for r in range(64))
     scanned = Scan(Anchors([ANCHOR]), _Bytes(text), count_lines=True)

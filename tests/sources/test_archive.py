@@ -81,6 +81,13 @@ def test_names_that_climb_are_only_names(tmp_path, drain):
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["in", "run.zip"]
 
 
+def test_a_member_without_a_name(tmp_path, drain):
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), "text\n")
+    (source,), errors = expand(["run.zip"], tmp_path)
+    assert (source.path, drain(source.open()), errors) == ("run.zip!/", (b"text\n", ""), [])
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_members_of_one_name_stay_two(tmp_path, drain):
     path = tmp_path / "run.zip"

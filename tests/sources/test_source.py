@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import Source, expand
-from fallback_gate.sources.reader import FileReader
+from fallback_gate.sources.reader import MOST_GROWN, FileReader
 
 
 def source_of(path: Path, data: bytes) -> Source:
@@ -34,7 +34,7 @@ def source_of(path: Path, data: bytes) -> Source:
         (b"\xef\xbb\xbfmarked\n", False),
         ("wide\n".encode("utf-16"), False),
         ("wide without a mark\n".encode("utf-16-le"), False),
-        (gzip.compress(b"packed\n"), False),
+        (gzip.compress(b"packed\n", mtime=0), False),
     ],
 )
 def test_rereadable(tmp_path, data, rereadable):
@@ -100,6 +100,22 @@ def test_a_file_that_shrinks_is_no_whole_log(tmp_path):
         with pytest.raises(Unreadable, match="shrank"):  # noqa: PT012
             while stream.readinto(buffer):
                 pass
+
+
+class Spring:
+    """A file that always has more."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        return len(buffer)
+
+
+def test_a_file_that_grows_as_fast_as_it_is_read_has_an_end():
+    reader, buffer = FileReader(Spring(), expected=100), bytearray(64 << 20)
+    with pytest.raises(Unreadable, match="grew by more than 1,073,741,824 bytes while it was read"):  # noqa: PT012
+        for _ in range(MOST_GROWN // len(buffer) + 2):
+            reader.readinto(buffer)
+    pipe = FileReader(Spring())
+    assert sum(pipe.readinto(buffer) for _ in range(18)) > MOST_GROWN
 
 
 def test_a_file_that_vanished_fails_in_readinto(tmp_path):

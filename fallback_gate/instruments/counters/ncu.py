@@ -8,7 +8,7 @@ from typing import Final
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.instruments import text
-from fallback_gate.instruments.counters.sample import Sample, number
+from fallback_gate.instruments.counters.sample import Sample, number, places
 from fallback_gate.instruments.devices import Roof
 
 _SCALE: Final[Mapping[str, float]] = {
@@ -44,7 +44,7 @@ def samples(source: Iterator[str], device: Roof | None) -> Iterator[Sample]:
         yield from _long(header, table)
         return
     units = next(table, [])
-    name = header.index("Kernel Name")
+    (name,) = places(header, "Kernel Name")
     wanted = [at for at, column in enumerate(header) if _is_wanted(column)]
     for row in table:
         if len(row) != len(header):
@@ -57,8 +57,8 @@ def samples(source: Iterator[str], device: Roof | None) -> Iterator[Sample]:
 
 def _long(header: list[str], table: Iterator[list[str]]) -> Iterator[Sample]:
     """A row for each metric: those of one launch follow each other."""
-    launch, name, metric, unit, value = (
-        header.index(column) for column in ("ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value")
+    launch, name, metric, unit, value = places(
+        header, "ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"
     )
     current: tuple[str, str] | None = None
     values: dict[str, float | None] = {}

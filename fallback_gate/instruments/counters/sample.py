@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from fallback_gate.errors import Unreadable
 
 
 class Sample(NamedTuple):
@@ -37,3 +40,10 @@ def number(written: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def places(header: Sequence[str], *wanted: str) -> tuple[int, ...]:
+    """Where these columns stand in a table. Raises `Unreadable` for a table without one of them."""
+    if missing := [column for column in wanted if column not in header]:
+        raise Unreadable(f"a table without the column {', '.join(missing)}")
+    return tuple(header.index(column) for column in wanted)

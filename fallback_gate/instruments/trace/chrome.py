@@ -33,27 +33,36 @@ _NOT_THE_USERS = re.compile(
 _DEVICE = re.compile(r"/device:(?!CPU)")
 
 
+_Key = str | int | float | None
+
+
+def _key(event: dict[str, Any], name: str) -> _Key:
+    """What an event says to this name, where it can tell one from another; a list, say, can't."""
+    value = event.get(name)
+    return value if isinstance(value, (str, int, float)) else None
+
+
 class _Lines:
     """Which process is a device and which thread is which line, in a trace without categories."""
 
     def __init__(self) -> None:
-        self.processes: dict[Any, str] = {}
-        self.threads: dict[tuple[Any, Any], str] = {}
+        self.processes: dict[_Key, str] = {}
+        self.threads: dict[tuple[_Key, _Key], str] = {}
 
     def name(self, event: dict[str, Any]) -> None:
         """Take a metadata event."""
         named = event.get("args")
         text = str(named.get("name", "")) if isinstance(named, dict) else ""
         if event.get("name") == "process_name":
-            self.processes[event.get("pid")] = text
+            self.processes[_key(event, "pid")] = text
         elif event.get("name") == "thread_name":
-            self.threads[event.get("pid"), event.get("tid")] = text
+            self.threads[_key(event, "pid"), _key(event, "tid")] = text
 
     def of(self, event: dict[str, Any]) -> str | None:
         """The line of an event on a device; None on a host."""
-        if not _DEVICE.search(self.processes.get(event.get("pid"), "")):
+        if not _DEVICE.search(self.processes.get(_key(event, "pid"), "")):
             return None
-        return self.threads.get((event.get("pid"), event.get("tid")), "")
+        return self.threads.get((_key(event, "pid"), _key(event, "tid")), "")
 
 
 def fill(timeline: Timeline, events: Iterable[dict[str, Any]]) -> None:
@@ -66,11 +75,10 @@ def fill(timeline: Timeline, events: Iterable[dict[str, Any]]) -> None:
             if phase == "M":
                 lines.name(event)
             elif phase == "X":
-                category = event.get("cat")
-                if category is None:
+                if event.get("cat") is None:
                     _xla(timeline, event, lines, tpu)
                 else:
-                    _kineto(timeline, event, category)
+                    _kineto(timeline, event, _key(event, "cat"))
     except Unreadable as problem:
         timeline.problem = str(problem)
     if tpu and not timeline.kernel_names:
@@ -90,7 +98,7 @@ def _times(event: dict[str, Any]) -> tuple[float, float] | None:
     return (start, time) if abs(start) < 1e300 and 0 <= time < 1e300 else None
 
 
-def _kineto(timeline: Timeline, event: dict[str, Any], category: object) -> None:
+def _kineto(timeline: Timeline, event: dict[str, Any], category: _Key) -> None:
     name, times, args = str(event.get("name", "")), _times(event), event.get("args")
     if times is None or not isinstance(args, dict):
         return
@@ -116,7 +124,7 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: object) -> None
 
 
 def _thread(event: dict[str, Any]) -> int:
-    return hash((event.get("pid"), event.get("tid")))
+    return hash((_key(event, "pid"), _key(event, "tid")))
 
 
 def _xla(
