@@ -1,4 +1,4 @@
-"""The front door: `fallback-gate policy init|lint|test|show|schema`, for policies that don't rot."""
+"""The front door: `fallback-gate policy init|lint|test|show|diff|schema`, for policies that don't rot."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from fallback_gate import policy as policies
 from fallback_gate.cli.options import Day, form
 from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
 from fallback_gate.policy import Policy, shipped
@@ -27,7 +28,10 @@ _TODAY = click.option(
 
 @click.group(name="policy")
 def policy_command() -> None:
-    """Write, check, try and show policies."""
+    """Write, check, try, compare and show policies."""
+
+
+policy_command.add_command(policy_diff_command)
 
 
 @policy_command.command(name="init")

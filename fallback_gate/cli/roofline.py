@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fallback_gate import quantity
-from fallback_gate.cli.options import Day, form
+from fallback_gate.cli.options import Day, Typed, form
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.errors import InputError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fallback_gate.instruments.roofline import Reading, Work
 
 
-class Amount(click.ParamType[float]):
+class Amount(Typed[float]):
     """An amount with a unit."""
 
     def __init__(self, name: str, units: Mapping[str, float]) -> None:
@@ -38,7 +38,7 @@ class Amount(click.ParamType[float]):
             self.fail(str(wrong), param, ctx)
 
 
-class Kernel(click.ParamType[tuple[float, float]]):
+class Kernel(Typed[tuple[float, float]]):
     """FLOP:BYTES."""
 
     name = "flop:bytes"
@@ -58,7 +58,7 @@ class Kernel(click.ParamType[tuple[float, float]]):
             self.fail(str(wrong), param, ctx)
 
 
-class Gain(click.ParamType[float]):
+class Gain(Typed[float]):
     """A gain as a factor or a percentage."""
 
     name = "gain"
