@@ -131,7 +131,9 @@ def check_command(
         from fallback_gate.cli.trace import traced
 
         evidence = [traced(file, trace_baseline) for file in trace]
-    evidence += measured(counters, counters_baseline, bench, bench_baseline, numerics, policy, today)
+    evidence += measured(
+        counters, counters_baseline, bench, bench_baseline, numerics, policy, today, policy_ref
+    )
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
         verdict = check(

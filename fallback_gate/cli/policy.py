@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
@@ -20,6 +19,7 @@ from fallback_gate.model import Verdict
 from fallback_gate.policy import Policy, shipped
 from fallback_gate.policy.find import NAMES
 from fallback_gate.reports import safe
+from fallback_gate.reports.dump import dump
 
 _TODAY = click.option(
     "--today", type=Day(), metavar="YYYY-MM-DD", help="As of this day (UTC) [default: today]."
@@ -152,7 +152,7 @@ def lint_command(
         found += advise(policy, day, timedelta(days=within), known, findings)
     if form == "json":
         data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
-        to_stdout(json.dumps(data, indent=2).replace("##", "#\\u0023"))
+        to_stdout(dump(data))
     else:
         for one in found:
             click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))

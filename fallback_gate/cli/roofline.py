@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -253,7 +252,10 @@ def _held(reading: Reading, policy: str | None, today: date | None) -> tuple[str
 
 
 def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path) -> None:
+    from dataclasses import replace
+
     from fallback_gate.instruments import roofline_plot
+    from fallback_gate.reports import safe
 
     if roof is None:
         raise InputError("a roofline is drawn for a device: name a --device, or --peak and --bandwidth")
@@ -266,6 +268,7 @@ def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path
         from fallback_gate.instruments.counters import kernel_points
 
         points += kernel_points(counters, roof)
+    points = [replace(point, name=safe.inline(point.name)) for point in points]
     if place.suffix.lower() == ".png":
         try:
             roofline_plot.png(roof, points, place)
@@ -275,4 +278,4 @@ def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path
         to_files([(str(place), roofline_plot.svg(roof, points))], keep=[counters or ""])
     else:
         raise InputError(f"--plot {place}: the name ends in .svg or .png")
-    print(f"fallback-gate: the roofline is in {place}", file=sys.stderr)
+    click.echo(safe.inline(f"fallback-gate: the roofline is in {place}"), err=True)

@@ -165,6 +165,23 @@ def test_a_baseline_and_a_waiver_of_the_working_tree_excuse_nothing(repository: 
         assert json.loads(done.stdout)["policy"]["changes"] == []
 
 
+def test_how_an_instrument_looks_is_the_commits_to_say(repository: Path) -> None:
+    """A kernel that gathers has the fingerprint by default; the working tree looks only above 100% of the memory."""
+    samples = Path(__file__).parents[2]
+    log = samples / "sample_logs" / "moe-decoder-h200" / "fixed.debug.log.gz"
+    counters = samples / "tests" / "data" / "instruments" / "ncu_g_gather.raw.csv.gz"
+    plain = "version: 1\nextends: ['builtin:moe-serving']\n"
+    (repository / "fallback-gate.yaml").write_text(plain, encoding="utf-8")
+    git(repository, "commit", "-q", "-a", "-m", "plain")
+    blind = "instruments: {counters: {hbm_above: 100%}}\n"
+    (repository / "fallback-gate.yaml").write_text(plain + blind, encoding="utf-8")
+    call = ["check", str(log), "--counters", str(counters), "-f", "json", TODAY]
+    assert gate(repository, *call).returncode == 0
+    done = gate(repository, *call, "--policy-ref", "HEAD")
+    assert done.returncode == 1, done.stderr
+    assert "hbm_above 70% (by default) -> 100%" in json.loads(done.stdout)["policy"]["changes"][0]["what"]
+
+
 @pytest.mark.parametrize(
     ("ref", "said"),
     [
