@@ -19,16 +19,14 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from fallback_gate import policy as policies
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
-from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.engines import reader_of
 from fallback_gate.errors import InputError
 from fallback_gate.history import Baseline
-from fallback_gate.inputs import RulesFile
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging import Terms, judge
+from fallback_gate.judging_files import Names, read, read_at
 from fallback_gate.model import Verdict
 from fallback_gate.run import Run, traces
 from fallback_gate.sources import Source, expand
@@ -40,6 +38,7 @@ def check(
     logs: Sequence[str | os.PathLike[str]],
     policy: str | os.PathLike[str] | None = None,
     *,
+    policy_ref: str | None = None,
     today: date | None = None,
     waiver_file: str | os.PathLike[str] | None = None,
     release: str | None = None,
@@ -64,7 +63,9 @@ def check(
 
     `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
-    rule. `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that
+    rule. `policy_ref`: a commit of the repository around here; policy, rules, baseline and waiver are then
+    taken as it holds them, and `Verdict.policy` has what the working tree makes of them. `rules`: files with
+    the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
     verdict unproven. `evidence`: what instruments read beside the logs. `baseline`: fallbacks that may stay,
@@ -83,6 +84,7 @@ def check(
     cwd = cwd or Path.cwd()
     by = terms(
         policy,
+        policy_ref=policy_ref,
         today=today,
         waiver_file=waiver_file,
         release=release,
@@ -113,6 +115,7 @@ def check(
 def terms(
     policy: str | os.PathLike[str] | None = None,
     *,
+    policy_ref: str | None = None,
     cwd: Path,
     environ: Mapping[str, str],
     today: date | None = None,
@@ -132,34 +135,25 @@ def terms(
     from fallback_gate import __version__
 
     today = today or datetime.now(timezone.utc).date()
-    reference = policies.find(str(policy) if policy is not None else None, environ, cwd)
-    rule = policies.load(reference, today)
     if waiver_file is not None and not release:
         raise InputError("a waiver holds for one release: name it with --release NAME")
-    pardon = None
-    if waiver_file is not None:
-        from fallback_gate.verdict import waiver
-
-        pardon = waiver.load(os.fspath(waiver_file))
-    if isinstance(baseline, (str, os.PathLike)):
-        from fallback_gate.verdict.baseline_file import load as load_baseline
-
-        baseline = load_baseline(os.fspath(baseline))
-    own: list[Rule | Marker] = []
-    rules_files = []
-    for file in rules:
-        declared = policies.load(os.fspath(file), today)
-        if not declared.rules:
-            raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
-        own += declared.rules
-        rules_files.append(RulesFile(os.fspath(file), declared.summary.sha256))
+    files = Names(
+        policy=None if policy is None else os.fspath(policy),
+        rules=tuple(os.fspath(file) for file in rules),
+        baseline=None if baseline is None or isinstance(baseline, Baseline) else os.fspath(baseline),
+        waiver=None if waiver_file is None else os.fspath(waiver_file),
+    )
+    if policy_ref is None:
+        found = read(files, environ, cwd, today)
+    else:
+        found, _ = read_at(policy_ref, files, environ, cwd, today)
     return Terms(
-        policy=rule,
-        book=Book(READERS, (*rule.rules, *own)),
+        policy=found.policy,
+        book=Book(READERS, (*found.policy.rules, *found.rules)),
         today=today,
-        own_rules=tuple(rules_files),
-        baseline=baseline,
-        pardon=pardon,
+        own_rules=found.rules_files,
+        baseline=baseline if isinstance(baseline, Baseline) else found.baseline,
+        pardon=found.waiver,
         release=release or "",
         exit_zero=exit_zero,
         strict=strict,
@@ -169,4 +163,5 @@ def terms(
         sealed=sealed,
         evidence=tuple(evidence),
         tool_version=__version__,
+        absent=found.absent,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple
 
 Excerpt = tuple[tuple[int, str], ...]
@@ -27,6 +28,40 @@ class EntryUse(NamedTuple):
     used: bool
     expired: bool = False
     events: int = 0
+
+
+class Direction(str, Enum):
+    """What a change of a policy does to verdicts; the first two may let more pass."""
+
+    LOOSENED = "loosened"
+    CHANGED = "changed"  # which way, nobody can tell without the logs
+    TIGHTENED = "tightened"
+    NEUTRAL = "neutral"  # words, order, cases: no verdict depends on it
+
+
+class PolicyChange(NamedTuple):
+    """One difference between two policies, or the files beside them: under which key, what, and where.
+
+    `old` and `new` are places (`policies/x.yaml:4`), None on the side that does not have it.
+    """
+
+    direction: Direction
+    key: str
+    what: str
+    old: str | None = None
+    new: str | None = None
+
+    @property
+    def may_loosen(self) -> bool:
+        """It lets more pass, or nobody can tell."""
+        return self.direction in (Direction.LOOSENED, Direction.CHANGED)
+
+
+class Revision(NamedTuple):
+    """The commit whose files judge: its name as the user gave it, and its hash."""
+
+    name: str
+    commit: str
 
 
 class RulesFile(NamedTuple):

@@ -56,6 +56,7 @@ class Terms:
     sealed: bool = False
     evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
     tool_version: str = ""
+    absent: tuple[str, ...] = ()  # files that the commit which judges does not have
 
 
 def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
@@ -110,6 +111,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
             *(() if terms.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
+            *_from_commit(terms),
             *weighed.notes,
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
@@ -205,6 +207,21 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
         f"Record the log with the settings that show it ({reader.name}: {reader.setting}; other compilers: "
         "fallback-gate explain NAME)"
     )
+
+
+def _from_commit(terms: Terms) -> list[str]:
+    """What the working tree makes of the files that judge, where those of a commit do."""
+    summary = terms.policy.summary
+    if summary.revision is None:
+        return []
+    name = summary.revision.name
+    notes = [f"{file} is not at {name}: judged as if it were not there" for file in terms.absent]
+    for change in summary.changes:
+        if change.may_loosen:
+            spot = change.new or change.old
+            what = f"{change.key}: {change.what}{f' ({spot})' if spot else ''}"
+            notes.append(f"judged by {name}; the working tree has {change.direction.value} {what}")
+    return notes
 
 
 def _unrecognised(reports: Sequence[LogReport]) -> list[str]:

@@ -15,7 +15,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
-from fallback_gate.inputs import EntryUse, Excerpt, Repository, RulesFile
+from fallback_gate.inputs import EntryUse, Excerpt, PolicyChange, Repository, Revision, RulesFile
 from fallback_gate.measures import Cost, Measured
 
 
@@ -280,13 +280,19 @@ class BaselineSummary(NamedTuple):
 
 
 class PolicySummary(NamedTuple):
-    """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule."""
+    """The policy that judged: the file is named by path or as `builtin:NAME`; None is the strict rule.
+
+    `revision` is the commit that it was taken from, where one was asked for; `changes` is then what the
+    working tree makes of it.
+    """
 
     name: str
     path: str | None
     sha256: str | None
     hot: tuple[RuleSource, ...] = ()  # each hot entry, for the reports that show what was checked
     entries: tuple[EntryUse, ...] = ()  # all entries, and whether they were used
+    revision: Revision | None = None
+    changes: tuple[PolicyChange, ...] = ()
 
 
 class WaiverSummary(NamedTuple):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fallback_gate.cli.action_inputs import FILES, Inputs, read, working_directory
+from fallback_gate.cli.action_policy import NOT_HERE, base_commit, compared, fetched
 from fallback_gate.errors import EXIT_BUG, EXIT_USAGE, InputError
 from fallback_gate.model import EXIT_CODES, Outcome
 from fallback_gate.reports import safe
@@ -63,7 +64,12 @@ def judge(environ: Mapping[str, str]) -> int:
         own["github"] = private / "annotations.txt"
     if inputs.summary:
         own["markdown"] = private / "summary.md"
-    call = [*GATE, *arguments(inputs, [*reports.items(), *own.items()], environ)]
+    base = base_commit(environ)
+    here = None if base is None else fetched(base, inputs.folder)
+    if here is False and inputs.policy_from == "base":
+        raise InputError(f"policy-from: {NOT_HERE}")
+    ref = base if here and inputs.policy_from == "base" else None
+    call = [*GATE, *arguments(inputs, [*reports.items(), *own.items()], environ, ref)]
     with _quoted():
         done = subprocess.run(call, cwd=inputs.folder, stderr=subprocess.PIPE)
         said = done.stderr.decode("utf-8", "backslashreplace")
@@ -78,12 +84,22 @@ def judge(environ: Mapping[str, str]) -> int:
         _complain(line)
     if inputs.summary:
         _summarise(environ, _read(own["markdown"]), wrong)
-    _outputs(environ, outputs(report, code, folder, reports))
+    told = outputs(report, code, folder, reports)
+    if base is not None and report:
+        loosened, section = compared(GATE, inputs, base if here else None, private, environ)
+        told["loosened"] = loosened
+        if loosened not in ("", "0"):
+            _annotate("warning", f"the pull request may let more pass: {loosened} changes; see the summary")
+        if inputs.summary:
+            _summarise(environ, section, ())
+    _outputs(environ, told)
     return _final(code, inputs.fail_on, environ.get("RECORDED_EXIT_CODE", ""))
 
 
-def arguments(inputs: Inputs, reports: Sequence[tuple[str, Path]], environ: Mapping[str, str]) -> list[str]:
-    """The command line of `fallback-gate` that the inputs ask for.
+def arguments(
+    inputs: Inputs, reports: Sequence[tuple[str, Path]], environ: Mapping[str, str], ref: str | None = None
+) -> list[str]:
+    """The command line of `fallback-gate` that the inputs ask for; `ref` is the commit whose policy judges.
 
     Values stand behind an equals sign and logs behind two dashes, so that none is taken for an option.
     """
@@ -91,6 +107,7 @@ def arguments(inputs: Inputs, reports: Sequence[tuple[str, Path]], environ: Mapp
     if environ.get("RUNNER_DEBUG") == "1":
         call.append("--verbose")
     options = {"policy": inputs.policy, "baseline": inputs.baseline, "expect-ranks": inputs.expect_ranks}
+    options["policy-ref"] = ref or ""
     call += [f"--{option}={value}" for option, value in options.items() if value]
     call += [f"--output={name}={path}" for name, path in reports]
     recorded = environ.get("RECORDED", "")
@@ -109,6 +126,7 @@ def outputs(
         "verdict": str(report.get("verdict") or ""),
         "exit-code": str(code),
         "report-dir": folder.absolute().as_posix(),
+        "loosened": "",
     }
     for decision in ("blocked", "allowed", "warned"):
         told[decision] = str(sum(event["decision"] == decision for event in events))
@@ -176,8 +194,12 @@ def _outputs(environ: Mapping[str, str], values: Mapping[str, str]) -> None:
 
 def _complain(text: str) -> None:
     """One error annotation of ours."""
+    _annotate("error", text)
+
+
+def _annotate(level: str, text: str) -> None:
     escaped = safe.inline(text).replace("%", "%25")
-    print(f"::error title=fallback-gate::{escaped}", flush=True)
+    print(f"::{level} title=fallback-gate::{escaped}", flush=True)
 
 
 def _new_folder(environ: Mapping[str, str], prefix: str) -> Path:

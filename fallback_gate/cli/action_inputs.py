@@ -10,6 +10,7 @@ from typing import Final
 from fallback_gate.errors import InputError
 from fallback_gate.reports import FORMATS
 
+POLICY_FROM: Final = ("head", "base")
 FAIL_ON: Final = ("unproven", "blocked", "never")
 FILES: Final[Mapping[str, str]] = {
     "json": "fallback-gate.json",
@@ -29,6 +30,7 @@ class Inputs:
     folder: Path
     logs: tuple[str, ...]
     policy: str
+    policy_from: str
     baseline: str
     expect_ranks: str
     fail_on: str
@@ -54,6 +56,9 @@ def read(environ: Mapping[str, str]) -> Inputs:
     fail_on = _text(environ, "fail-on") or FAIL_ON[0]
     if fail_on not in FAIL_ON:
         wrong.append(f"fail-on: {fail_on!r} is none of {', '.join(FAIL_ON)}")
+    policy_from = _text(environ, "policy-from") or POLICY_FROM[0]
+    if policy_from not in POLICY_FROM:
+        wrong.append(f"policy-from: {policy_from!r} is none of {', '.join(POLICY_FROM)}")
     logs = tuple(line.strip() for line in _text(environ, "logs").splitlines() if line.strip())
     if "-" in logs:
         wrong.append("logs: '-' is standard input, and a job has none; name files")
@@ -68,6 +73,7 @@ def read(environ: Mapping[str, str]) -> Inputs:
         folder=folder,
         logs=logs,
         policy=_text(environ, "policy"),
+        policy_from=policy_from,
         baseline=_text(environ, "baseline"),
         expect_ranks=_text(environ, "expect-ranks"),
         fail_on=fail_on,

@@ -38,6 +38,7 @@ def measured(
     numerics: str | None,
     policy: str | None,
     today: date | None,
+    policy_ref: str | None = None,
 ) -> list[Evidence]:
     """What these files say, looked at as the policy wants it."""
     found: list[Evidence] = []
@@ -51,12 +52,13 @@ def measured(
     if counters:
         from fallback_gate.instruments.counters import read as read_counters
 
-        chosen = settings("counters", policy, today)
+        chosen = settings("counters", policy, today, policy_ref)
         found += [read_counters(file, chosen, baseline=counters_baseline) for file in counters]
     if bench:
         from fallback_gate.instruments.bench import read as read_bench
 
-        found.append(read_bench(bench, settings("bench", policy, today), baseline=bench_baseline))
+        chosen = settings("bench", policy, today, policy_ref)
+        found.append(read_bench(bench, chosen, baseline=bench_baseline))
     if numerics:
         from fallback_gate.instruments.numerics import folder
         from fallback_gate.instruments.numerics import read as read_tensors

@@ -9,13 +9,13 @@ from datetime import date
 import click
 
 from fallback_gate.cli.beside import beside, measured
-from fallback_gate.cli.options import Day
+from fallback_gate.cli.options import Day, Typed
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress, progress_of_many
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS
 
 
-class Output(click.ParamType[tuple[str, str]]):
+class Output(Typed[tuple[str, str]]):
     """FORMAT=PATH."""
 
     name = "format=path"
@@ -45,6 +45,8 @@ class Output(click.ParamType[tuple[str, str]]):
     metavar="FILE|builtin:NAME",
     help="The policy that judges (default: looked up).",
 )
+@click.option("--policy-ref", metavar="REF",
+              help="Judge by policy, rules, baseline and waiver as this git commit has them.")  # fmt: skip
 @click.option("-f", "--format", type=click.Choice(list(FORMATS)), default="text",
               show_default=True, help="What to print on standard output.")  # fmt: skip
 @click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
@@ -82,6 +84,7 @@ class Output(click.ParamType[tuple[str, str]]):
 def check_command(
     logs: tuple[str, ...],
     policy: str | None,
+    policy_ref: str | None,
     format: str,
     output: tuple[tuple[str, str], ...],
     exit_zero: bool,
@@ -128,12 +131,15 @@ def check_command(
         from fallback_gate.cli.trace import traced
 
         evidence = [traced(file, trace_baseline) for file in trace]
-    evidence += measured(counters, counters_baseline, bench, bench_baseline, numerics, policy, today)
+    evidence += measured(
+        counters, counters_baseline, bench, bench_baseline, numerics, policy, today, policy_ref
+    )
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
         verdict = check(
             logs,
             policy,
+            policy_ref=policy_ref,
             today=today,
             waiver_file=waiver,
             baseline=baseline,

@@ -61,13 +61,20 @@ def judging_evidence(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def settings(instrument: str, policy: str | None, today: date | None) -> dict[str, float]:
+def settings(
+    instrument: str, policy: str | None, today: date | None, policy_ref: str | None = None
+) -> dict[str, float]:
     """How the policy that will judge wants an instrument to look, as fractions."""
     from fallback_gate import policy as policies
     from fallback_gate.policy.instruments import settings as set_by
 
     day = today or datetime.now(timezone.utc).date()
-    rule = policies.load(policies.find(policy, os.environ, Path.cwd()), day)
+    if policy_ref is not None:
+        from fallback_gate.judging_files import Names, read_at
+
+        rule = read_at(policy_ref, Names(policy), os.environ, Path.cwd(), day)[0].policy
+    else:
+        rule = policies.load(policies.find(policy, os.environ, Path.cwd()), day)
     return set_by(rule.bounds, instrument)
 
 

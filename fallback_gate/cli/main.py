@@ -83,6 +83,18 @@ def cli() -> None:
     """
 
 
+def _complain(wrong: click.ClickException) -> None:
+    """What click says of a mistake, on which the command line has a say: made safe line by line."""
+    import io
+
+    from fallback_gate.reports import safe
+
+    said = io.StringIO()
+    wrong.show(said)
+    for line in said.getvalue().splitlines():
+        click.echo(safe.inline(line), err=True)
+
+
 def main() -> None:
     """Run the command. Every error ends with one clear text and the contract's exit code."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (closed by who called)
@@ -92,7 +104,7 @@ def main() -> None:
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as wrong:
-        wrong.show()
+        _complain(wrong)
         code = 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("fallback-gate: interrupted; no verdict was reached", err=True)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    Typed = click.ParamType
+else:
 
-class Day(click.ParamType[date]):
+    class Typed(click.ParamType):
+        """A type of option: before click 8.4 it can't say what it makes."""
+
+        def __class_getitem__(cls, made: object) -> type:
+            return cls
+
+
+class Day(Typed[date]):
     """A date as YYYY-MM-DD, and nothing else."""
 
     name = "date"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from fallback_gate.cli.options import form
 from fallback_gate.cli.output import to_stdout
 from fallback_gate.quantity import digits, shown
+from fallback_gate.reports.dump import dump
 
 
 @click.command("peak")
@@ -31,7 +30,7 @@ def peak_command(device: str | None, dtype: str, repeat: int, form: str) -> int:
 
     told = measure(device, dtype, repeat)
     if form == "json":
-        to_stdout(json.dumps(told, indent=2))
+        to_stdout(dump(told))
         return 0
     to_stdout(
         "\n".join(

@@ -1,8 +1,7 @@
-"""The front door: `fallback-gate policy init|lint|test|show|schema`, for policies that don't rot."""
+"""The front door: `fallback-gate policy init|lint|test|show|diff|schema`, for policies that don't rot."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
@@ -14,11 +13,13 @@ import click
 from fallback_gate import policy as policies
 from fallback_gate.cli.options import Day, form
 from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
 from fallback_gate.policy import Policy, shipped
 from fallback_gate.policy.find import NAMES
 from fallback_gate.reports import safe
+from fallback_gate.reports.dump import dump
 
 _TODAY = click.option(
     "--today", type=Day(), metavar="YYYY-MM-DD", help="As of this day (UTC) [default: today]."
@@ -27,7 +28,10 @@ _TODAY = click.option(
 
 @click.group(name="policy")
 def policy_command() -> None:
-    """Write, check, try and show policies."""
+    """Write, check, try, compare and show policies."""
+
+
+policy_command.add_command(policy_diff_command)
 
 
 @policy_command.command(name="init")
@@ -148,7 +152,7 @@ def lint_command(
         found += advise(policy, day, timedelta(days=within), known, findings)
     if form == "json":
         data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
-        to_stdout(json.dumps(data, indent=2).replace("##", "#\\u0023"))
+        to_stdout(dump(data))
     else:
         for one in found:
             click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))

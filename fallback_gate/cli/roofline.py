@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fallback_gate import quantity
-from fallback_gate.cli.options import Day, form
+from fallback_gate.cli.options import Day, Typed, form
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.errors import InputError
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from fallback_gate.instruments.roofline import Reading, Work
 
 
-class Amount(click.ParamType[float]):
+class Amount(Typed[float]):
     """An amount with a unit."""
 
     def __init__(self, name: str, units: Mapping[str, float]) -> None:
@@ -38,7 +37,7 @@ class Amount(click.ParamType[float]):
             self.fail(str(wrong), param, ctx)
 
 
-class Kernel(click.ParamType[tuple[float, float]]):
+class Kernel(Typed[tuple[float, float]]):
     """FLOP:BYTES."""
 
     name = "flop:bytes"
@@ -58,7 +57,7 @@ class Kernel(click.ParamType[tuple[float, float]]):
             self.fail(str(wrong), param, ctx)
 
 
-class Gain(click.ParamType[float]):
+class Gain(Typed[float]):
     """A gain as a factor or a percentage."""
 
     name = "gain"
@@ -253,7 +252,10 @@ def _held(reading: Reading, policy: str | None, today: date | None) -> tuple[str
 
 
 def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path) -> None:
+    from dataclasses import replace
+
     from fallback_gate.instruments import roofline_plot
+    from fallback_gate.reports import safe
 
     if roof is None:
         raise InputError("a roofline is drawn for a device: name a --device, or --peak and --bandwidth")
@@ -266,6 +268,7 @@ def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path
         from fallback_gate.instruments.counters import kernel_points
 
         points += kernel_points(counters, roof)
+    points = [replace(point, name=safe.inline(point.name)) for point in points]
     if place.suffix.lower() == ".png":
         try:
             roofline_plot.png(roof, points, place)
@@ -275,4 +278,4 @@ def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path
         to_files([(str(place), roofline_plot.svg(roof, points))], keep=[counters or ""])
     else:
         raise InputError(f"--plot {place}: the name ends in .svg or .png")
-    print(f"fallback-gate: the roofline is in {place}", file=sys.stderr)
+    click.echo(safe.inline(f"fallback-gate: the roofline is in {place}"), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from difflib import get_close_matches
@@ -20,6 +19,7 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.reports import safe
+from fallback_gate.reports.dump import dump
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
 
@@ -90,11 +90,7 @@ def list_command(compiler: str | None, form: str, files: tuple[str, ...], policy
         raise click.UsageError(_unknown("compiler", compiler, known.readers))
     found = known.entries(compiler)
     if form == "json":
-        to_stdout(
-            json.dumps([_as_data(wordings) for wordings in found.values()], indent=2).replace(
-                "##", "#\\u0023"
-            )
-        )
+        to_stdout(dump([_as_data(wordings) for wordings in found.values()]))
         return
     wide = max(len(one) for one in found)
     for one, wordings in found.items():

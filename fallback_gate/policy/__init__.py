@@ -14,30 +14,33 @@ from fallback_gate.policy.find import find
 from fallback_gate.policy.limits import Limits, limits
 from fallback_gate.policy.lint import notes
 from fallback_gate.policy.match import judge
+from fallback_gate.policy.shelf import HERE, Shelf
 from fallback_gate.policy.uses import uses
 
 STRICT = Policy(summary=PolicySummary(name="strict", path=None, sha256=None), name="strict")
 
 
-def load(reference: str | None, today: date) -> Policy:
+def load(reference: str | None, today: date, shelf: Shelf = HERE) -> Policy:
     """Load the policy that a path or `builtin:NAME` names; None is the strict rule.
 
-    `today` (UTC) decides which `unhot` entries still hold. Raises PolicyError with all problems of the
-    file and of those it extends.
+    `today` (UTC) decides which `unhot` entries still hold; `shelf` is where its files are read from. Raises
+    PolicyError with all problems of the file and of those it extends.
     """
     if reference is None:
         return STRICT
     from fallback_gate.policy.loading import load as read
 
-    return read(reference, today)
+    return read(reference, today, shelf)
 
 
 __all__ = [
+    "HERE",
     "STRICT",
     "ColdEntry",
     "HotEntry",
     "Limits",
     "Policy",
+    "Shelf",
     "UnhotEntry",
     "find",
     "judge",

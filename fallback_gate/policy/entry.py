@@ -88,7 +88,8 @@ class Policy:
     `unlisted` is `block` or `warn`; `unlisted_share` is the share of the step up to which what is unlisted
     warns all the same. `budgets` are sites by kind or by `events`. `required` is None where the reader of
     each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
-    relative to the current folder. `tests` are the file's own, never inherited.
+    relative to the current folder. `tests` are the file's own, never inherited; `extends` are what the file
+    names, whose content stands in all the rest.
     """
 
     summary: PolicySummary
@@ -108,3 +109,4 @@ class Policy:
     rules: tuple[Rule | Marker, ...] = ()
     tests: tuple[Case, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    extends: tuple[str, ...] = ()

@@ -16,10 +16,9 @@ def find(explicit: str | None, environ: Mapping[str, str], start: Path) -> str |
     `--policy` first, then `FALLBACK_GATE_POLICY` (an empty one is none), then the nearest file going up
     from `start` to the root of the repository (where `.git` is) or of the file system.
     """
-    if explicit is not None:
-        return explicit
-    if environ.get(VARIABLE):
-        return environ[VARIABLE]
+    said = named(explicit, environ)
+    if said is not None:
+        return said
     here = start.absolute()
     for folder in (here, *here.parents):
         for name in NAMES:
@@ -28,6 +27,11 @@ def find(explicit: str | None, environ: Mapping[str, str], start: Path) -> str |
         if (folder / ".git").exists():
             return None
     return None
+
+
+def named(explicit: str | None, environ: Mapping[str, str]) -> str | None:
+    """The policy that the user names, if any."""
+    return explicit if explicit is not None else environ.get(VARIABLE) or None
 
 
 def _short(path: Path) -> str:

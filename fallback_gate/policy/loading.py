@@ -24,6 +24,7 @@ from fallback_gate.policy.document import Page, shown
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.globs import slashed
 from fallback_gate.policy.sheet import Sheet, sheet
+from fallback_gate.policy.shelf import HERE, Shelf
 from fallback_gate.policy.unhot import left
 
 E = TypeVar("E")
@@ -31,13 +32,13 @@ E = TypeVar("E")
 STRICT = b"version: 1\nname: strict\n"
 
 
-def load(reference: str | None, today: date) -> Policy:
+def load(reference: str | None, today: date, shelf: Shelf = HERE) -> Policy:
     """Load the policy that a path or `builtin:NAME` names; None is the strict rule.
 
     `today` (UTC) decides which `unhot` entries still hold. Raises PolicyError with all problems of the
-    file and of those it extends.
+    file and of those it extends, all from one shelf.
     """
-    family = _Family(today)
+    family = _Family(today, shelf)
     if reference is None:
         said, data = family.strict(), None
     else:
@@ -47,7 +48,7 @@ def load(reference: str | None, today: date) -> Policy:
     name = said.name or _stem(reference or "strict")
     summary = PolicySummary(
         name=name,
-        path=reference,
+        path=shelf.named(reference) if reference is not None else None,
         sha256=hashlib.sha256(data).hexdigest() if data is not None else None,
         hot=tuple(entry.rule for entry in said.hot),
     )
@@ -69,6 +70,7 @@ def load(reference: str | None, today: date) -> Policy:
         rules=said.rules,
         tests=said.tests,
         bounds=said.bounds,
+        extends=tuple(wanted for wanted, _ in said.extends),
     )
 
 
@@ -79,9 +81,9 @@ def _stem(reference: str) -> str:
 class _Family:
     """A policy file and those that it extends, each read once."""
 
-    def __init__(self, today: date) -> None:
+    def __init__(self, today: date, shelf: Shelf) -> None:
         self.problems: list[str] = []
-        self._today = today
+        self._today, self._shelf = today, shelf
         self._done: dict[str, Sheet] = {}
 
     def strict(self) -> Sheet:
@@ -94,7 +96,7 @@ class _Family:
         if isinstance(data, str):
             self.problems.append(data)
             return Sheet(), b""
-        return self._resolved(reference, data, (_identity(reference),)), data
+        return self._resolved(reference, data, (self._shelf.identity(reference),)), data
 
     def _bytes(self, reference: str) -> bytes | str:
         """The bytes of a file or shipped policy, or why there are none."""
@@ -105,8 +107,7 @@ class _Family:
             near = f"the nearest is builtin:{nearest(name, known)} " if known else ""
             return f"{shown(reference)} is no shipped policy; {near}(known: {', '.join(known)})"
         try:
-            with open(reference, "rb") as file:
-                return file.read(document.LARGEST + 1)
+            return self._shelf.read(reference, document.LARGEST + 1)
         except (FileNotFoundError, NotADirectoryError):
             hint = (
                 f"builtin:{reference}" if reference in shipped.names() else "builtin:NAME for a shipped one"
@@ -120,7 +121,7 @@ class _Family:
 
     def _resolved(self, reference: str, data: bytes, chain: tuple[str, ...]) -> Sheet:
         """A file's sheet, with all that it inherits."""
-        page = document.read(data, slashed(reference))
+        page = document.read(data, self._shelf.named(slashed(reference)))
         is_ours = reference.startswith(shipped.PREFIX) or shipped.is_shipped(data)
         own = _placed(sheet(page, is_ours), reference)
         at = len(self.problems)
@@ -145,7 +146,7 @@ class _Family:
         self, page: Page, key: document.Key, child: str, wanted: str, chain: tuple[str, ...]
     ) -> Sheet:
         reference = _beside(child, wanted)
-        identity = _identity(reference)
+        identity = self._shelf.identity(reference)
         if identity in chain:
             page.complain(key, f"{shown(wanted)} extends itself in the end", "take one of the two out")
             return Sheet()
@@ -157,13 +158,6 @@ class _Family:
                 return Sheet()
             self._done[identity] = self._resolved(reference, data, (*chain, identity))
         return self._done[identity]
-
-
-def _identity(reference: str) -> str:
-    try:
-        return reference if reference.startswith(shipped.PREFIX) else os.path.realpath(reference)
-    except ValueError:  # a NUL, which no file's name has; reading it says so
-        return reference
 
 
 def _beside(child: str, wanted: str) -> str:
@@ -196,6 +190,7 @@ def _extended(base: Sheet, own: Sheet) -> Sheet:
     required = [said for said in (base.required, own.required) if said is not None]
     return Sheet(
         name=own.name,
+        extends=own.extends,
         unlisted=own.unlisted or base.unlisted,
         unlisted_share=own.unlisted_share if own.unlisted else base.unlisted_share,
         hot=_both(own.hot, base.hot),

@@ -6,13 +6,13 @@ schema grows by adding keys only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
 from fallback_gate.model import Class
 from fallback_gate.reports import layout, safe, words
+from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet
 
 SCHEMA = "fallback-gate/diff-1"
@@ -110,7 +110,7 @@ def as_json(compared: Comparison) -> str:
         "open": list(compared.open),
         "changes": [_change_data(change) for change in compared.changes],
     }
-    return json.dumps(_plain(document), indent=2).replace("##", "#\\u0023") + "\n"
+    return dump(document)
 
 
 def _side_data(side: Side) -> dict[str, Any]:
@@ -154,15 +154,6 @@ def _fallback_data(one: Fallback | None) -> dict[str, Any] | None:
         "class": one.event_class.value if one.event_class else None,
         "spot": one.spot,
     }
-
-
-def _plain(value: Any) -> Any:
-    """The same value with every string redacted."""
-    if isinstance(value, str):
-        return safe.json_text(safe.redact(value))
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 FORMATS: Final[Mapping[str, Callable[[Comparison], str]]] = {"text": text, "json": as_json}

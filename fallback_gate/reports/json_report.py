@@ -46,6 +46,10 @@ def document(verdict: Verdict) -> dict[str, Any]:
             "name": verdict.policy.name,
             "path": verdict.policy.path,
             "sha256": verdict.policy.sha256,
+            "revision": verdict.policy.revision and verdict.policy.revision._asdict(),
+            "changes": [
+                {**change._asdict(), "direction": change.direction.value} for change in verdict.policy.changes
+            ],
         },
         "logs": [_log(log, readers(verdict, log.path)) for log in verdict.logs],
         "processes": [_process(process) for process in verdict.processes],

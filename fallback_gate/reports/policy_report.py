@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fallback_gate.reports import layout, safe
+from fallback_gate.reports.dump import dump
 
 _SECTIONS = ("hot", "unhot", "cold", "rules", "tests")
 _BESIDE = ("source", "expired")  # told in a comment
@@ -14,7 +15,7 @@ _BESIDE = ("source", "expired")  # told in a comment
 
 def as_json(policy: Mapping[str, Any]) -> str:
     """All of it, every key always there."""
-    return json.dumps(policy, indent=2).replace("##", "#\\u0023") + "\n"
+    return dump(policy)
 
 
 def text(policy: Mapping[str, Any]) -> str:

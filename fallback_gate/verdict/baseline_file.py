@@ -12,7 +12,7 @@ from typing import Any
 from fallback_gate.errors import PolicyError
 from fallback_gate.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.model import Class, PolicySummary
-from fallback_gate.policy import checks, document
+from fallback_gate.policy import HERE, Shelf, checks, document
 from fallback_gate.policy.document import Page, shown
 from fallback_gate.verdict.baseline import print_of
 
@@ -23,23 +23,22 @@ HIDDEN = "***"  # stands where a secret was: such an entry no longer makes its f
 _CLASSES = {Class.COLD.value: Class.COLD, Class.UNLISTED.value: Class.UNLISTED}
 
 
-def load(path: str) -> Baseline:
+def load(path: str, shelf: Shelf = HERE) -> Baseline:
     """Read a baseline. Raises PolicyError with all of its problems."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
+        data = shelf.read(path, LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         advice = "name a baseline, or write one with `fallback-gate baseline create`"
         raise PolicyError([f"the baseline {shown(path)} can't be read ({why}); {advice}"]) from None
     if len(data) > LARGEST:
         raise PolicyError([f"the baseline {shown(path)} is larger than {LARGEST >> 20} MiB"])
-    name = path.replace("\\", "/")
+    name = shelf.named(path.replace("\\", "/"))
     page = _quick(data, name)
-    found = _checked(page, path)
+    found = _checked(page, shelf.named(path))
     if page.problems and len(data) <= document.LARGEST:
         page = document.read(data, name)
-        found = _checked(page, path)
+        found = _checked(page, shelf.named(path))
     problems = tuple(page.told())
     if problems or found is None:
         raise PolicyError(problems or [f"{name}:1: the file is no baseline"])

@@ -11,7 +11,7 @@ from datetime import date
 
 from fallback_gate.errors import PolicyError
 from fallback_gate.model import Decision, Finding, Outcome, WaiverSummary
-from fallback_gate.policy import checks, document
+from fallback_gate.policy import HERE, Shelf, checks, document
 from fallback_gate.policy.document import BROKEN, Page, shown
 
 KEYS = ("release", "who", "why", "expires", "events")
@@ -30,16 +30,15 @@ class Waiver:
     events: frozenset[str] | None
 
 
-def load(path: str) -> Waiver:
+def load(path: str, shelf: Shelf = HERE) -> Waiver:
     """Read a waiver file. Raises PolicyError with all of its problems."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(document.LARGEST + 1)
+        data = shelf.read(path, document.LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise PolicyError([f"the waiver {shown(path)} can't be read ({why}); name a readable file"]) from None
-    page = document.read(data, path.replace("\\", "/"))
-    waiver = _checked(page, path)
+    page = document.read(data, shelf.named(path.replace("\\", "/")))
+    waiver = _checked(page, shelf.named(path))
     problems = tuple(page.told())
     if problems or waiver is None:
         raise PolicyError(problems)

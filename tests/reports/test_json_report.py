@@ -77,6 +77,8 @@ def test_a_blocked_run() -> None:
         "name": "llm-decode",
         "path": "policies/llm-decode.yaml",
         "sha256": sample.SHA,
+        "revision": None,
+        "changes": [],
     }
     assert report["logs"][0] == {
         "path": "compile.log",
