@@ -208,13 +208,17 @@ class Measurement:
 class Cost(NamedTuple):
     """What a fallback costs in a step, as a trace shows it: kernels, microseconds, and its share from 0 to 1.
 
-    `by` says what it was found by: `op aten::topk`, `function gate_attn`.
+    `by` says what it was found by: `op aten::topk`, `function gate_attn`, `compile 1/0, around its graphs`.
+    `host` are microseconds of the host, where they are known. `certain` is False where the trace may number
+    its compiles differently than the log: it can block then, and excuses nothing.
     """
 
     kernels: float
     microseconds: float
     share: float
     by: str
+    host: float = 0.0
+    certain: bool = True
 
 
 class Ran(NamedTuple):

@@ -3,7 +3,8 @@
 PyTorch (Kineto): `ph: X`, times in us. `cat: kernel` is a kernel, `args.correlation` leads to the launch call
 (`cuda_runtime`, `cuda_driver`), `args["External id"]` to the operator (`cpu_op`) that made the call. All
 kernels of a CUDA graph share the correlation of one `cudaGraphLaunch`. `user_annotation` holds
-`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set.
+`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set. What
+torch.compile runs is named among the operators (see `regions`).
 
 XLA and JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`): no categories. `process_name` says the device
 (`/device:GPU:0`), `thread_name` the line: `Stream #...` holds kernels with `args.hlo_op`, `XLA Ops` the
@@ -20,6 +21,7 @@ from typing import Any
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.instruments.trace.kernels import GENERATED, OTHER, origin
+from fallback_gate.instruments.trace.regions import COMPILED
 from fallback_gate.instruments.trace.timeline import UNKNOWN, Launch, Span, Timeline
 
 PYTORCH, XLA = "pytorch-profiler", "xla"
@@ -107,6 +109,9 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: object) -> None
         operator = _number(args.get("External id"))
         if operator != UNKNOWN:
             timeline.operator(operator, name)
+        if name.startswith(COMPILED):
+            timeline.regions.add(_thread(event), timeline.number(name), start, start + time)
+            timeline.host(event.get("pid"))
     elif category == "user_annotation":
         timeline.spans.append(Span(name, start, start + time))
     elif category == "gpu_user_annotation":
