@@ -99,6 +99,7 @@ def check_command(
     bench: tuple[str, ...],
     bench_baseline: tuple[str, ...],
     numerics: str | None,
+    roofline: tuple[str, ...],
     rules: tuple[str, ...],
     hash: bool,
     engine: str | None,
@@ -128,7 +129,9 @@ def check_command(
         from fallback_gate.cli.trace import traced
 
         evidence = [traced(file, trace_baseline) for file in trace]
-    evidence += measured(counters, counters_baseline, bench, bench_baseline, numerics, policy, today)
+    evidence += measured(
+        counters, counters_baseline, bench, bench_baseline, numerics, roofline, policy, today
+    )
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
         verdict = check(
@@ -156,7 +159,7 @@ def check_command(
     )
     kept = [log.path.partition("!/")[0] for log in verdict.logs]
     kept += [policy or "", waiver or "", baseline or "", *rules, *trace, trace_baseline or ""]
-    kept += [*counters, counters_baseline or "", *bench, *bench_baseline]
+    kept += [*counters, counters_baseline or "", *bench, *bench_baseline, *roofline]
     to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())
