@@ -26,7 +26,7 @@ def main() -> None:
         code = ended.code
     threads = sys.modules.get("threading")
     if not isinstance(code, int) or (threads and threads.active_count() > 1):
-        sys.exit(code)  # type: ignore[arg-type]  # whoever is still at work has its own end
+        sys.exit(code)  # whoever is still at work has its own end
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -74,7 +74,9 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
         "graph_launches_per_step": Quantity(
             "launches", "CUDA graph launches in a step, the median", (">=1% of baseline",)
         ),
-        "kernel_us_per_step": Quantity("us", "time in kernels in a step, the median"),
+        "kernel_us_per_step": Quantity(
+            "us", "time in kernels in a step, the median", ("<=150% of baseline",)
+        ),
         "step_us": Quantity("us", "a step from its start to its end, as it was profiled, the median"),
     },
     "counters": {
@@ -105,6 +107,7 @@ QUANTITIES: Final[Mapping[str, Mapping[str, Quantity]]] = {
     "numerics": _numerics(),
     "roofline": {
         "intensity": Quantity("FLOP/byte", "arithmetic for each byte that travels"),
+        "speedup": Quantity("times", "the gain by the times of counted kernels"),
         "max_speedup": Quantity("times", "the most that a fusion can gain over kernels at their roof"),
         "claim_over_bound": Quantity(
             "share", "a claimed gain as a share of the most that the bytes allow", ("<=102%",)
@@ -208,13 +211,17 @@ class Measurement:
 class Cost(NamedTuple):
     """What a fallback costs in a step, as a trace shows it: kernels, microseconds, and its share from 0 to 1.
 
-    `by` says what it was found by: `op aten::topk`, `function gate_attn`.
+    `by` says what it was found by: `op aten::topk`, `function gate_attn`, `compile 1/0, around its graphs`.
+    `host` are microseconds of the host, where they are known. `certain` is False where the trace may number
+    its compiles differently than the log: it can block then, and excuses nothing.
     """
 
     kernels: float
     microseconds: float
     share: float
     by: str
+    host: float = 0.0
+    certain: bool = True
 
 
 class Ran(NamedTuple):

@@ -105,11 +105,12 @@ class ProcessKey(NamedTuple):
 class Report(NamedTuple):
     """One record of a log, read: a fallback that the compiler reported once.
 
-    `op` is the name that a release engineer would use, `*` where the message names nothing. `position`
-    is where the record stands in its log, in the unit of the source (`sources.Source.lines_at` turns
-    positions into line numbers). `site` tells two sites of one operator apart where no location does.
-    `at_least` says that the compiler prints this message once for many. `hint` says that the record
-    implies the fallback rather than reports it: it joins a real report of the same operator.
+    `op` is the name that a release engineer would use, `*` where the message names nothing. `position` is
+    where the record stands in its log, in the unit of the source (`sources.Source.lines_at` turns positions
+    into line numbers). `site` tells two sites of one operator apart where no location does. `compile_id` is
+    torch.compile's number of the frame and its compile, `0/1`. `at_least` says that the compiler prints this
+    message once for many. `hint` says that the record implies the fallback rather than reports it: it joins a
+    real report of the same operator.
     """
 
     id: str
@@ -132,6 +133,7 @@ class Report(NamedTuple):
     at_least: bool = False
     hint: bool = False
     help: str = ""
+    compile_id: str | None = None
 
 
 class Place(NamedTuple):
@@ -165,7 +167,8 @@ class Event:
     `line` is the first physical line that reports it, `lines` the first 20, `count` all reports,
     `sites` the distinct sites, `text` the proving line (raw log text: escape it), `files` the user's
     source files innermost first, `processes` those that printed it, `variants` what its reports say
-    differently (None where they agree), `cost` what a trace beside the log shows that it costs.
+    differently (None where they agree), `cost` what a trace beside the log shows that it costs. `compile_ids`
+    are the compiles that reported it, none where there were too many to keep.
     """
 
     id: str
@@ -192,6 +195,7 @@ class Event:
     processes: tuple[ProcessKey, ...] = ()
     variants: Variants | None = None
     cost: Cost | None = None
+    compile_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

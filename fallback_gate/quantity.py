@@ -32,6 +32,7 @@ RATE: Final[Mapping[str, float]] = _units(_DECIMAL, _RATES)
 _WRITTEN: Final = re.compile(
     r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([a-z/]*)\s*", re.IGNORECASE
 )
+_GAIN: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([x%]?)\s*", re.ASCII)
 
 
 def amount(text: str, units: Mapping[str, float]) -> float:
@@ -49,6 +50,22 @@ def amount(text: str, units: Mapping[str, float]) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too large")
     return value
+
+
+def gain(text: str) -> float:
+    """The factor of a gain: `2`, `2x` and `100%` are the same. Raises `ValueError` where it is none."""
+    found = _GAIN.fullmatch(text) if len(text) <= 64 else None
+    if not found or float(found[1]) == 0:
+        raise ValueError(f"{text[:64]!r} is no gain: write it as 1.15x or 15%")
+    return 1 + float(found[1]) / 100 if found[2] == "%" else float(found[1])
+
+
+def kernel(text: str) -> tuple[float, float]:
+    """FLOP and bytes of `FLOP:BYTES`. Raises `ValueError` where it is none."""
+    flops, colon, moved = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text[:64]!r} is not FLOP:BYTES, such as 0:1.07GB")
+    return amount(flops, FLOPS), amount(moved, BYTES)
 
 
 def _example(units: Mapping[str, float]) -> str:

@@ -12,18 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
+from typing import Final
 
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
 from fallback_gate.events.names import function, spellings
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.measures import QUANTITIES, Measured, State
+from fallback_gate.measures import QUANTITIES, Cost, Measured, State
 from fallback_gate.model import (
     EXIT_CODES,
     Class,
     Decision,
     Event,
     Finding,
+    Kind,
     LogReport,
     Outcome,
     ProcessKey,
@@ -135,9 +137,10 @@ def _unmeasured(evidence: Sequence[Evidence], rule: Policy) -> list[str]:
 
 
 def costed(event: Event, evidence: Sequence[Evidence]) -> Event:
-    """The event with what it costs, where a trace shows its operator or the user's function that holds it.
+    """The event with what it costs, where a trace shows its operator, its function or its compile.
 
-    An operator is known by its names, and where no trace knows them as a function; a break or a frame by the
+    An operator is known by its names, and where no trace knows them as a function of the user's, or by the
+    graphs of its compile; a break or a frame by what runs around the graphs of its compile, or by the
     innermost function. Of several the largest holds.
     """
     ops = {spelling for name in (event.op, *event.names) for spelling in spellings(name)}
@@ -149,8 +152,33 @@ def costed(event: Event, evidence: Sequence[Evidence]) -> Event:
     known = [(key, cost) for said in evidence for key, cost in said.costs.items()]
     by_op = [cost for (key, name), cost in known if key == "op" and not ops.isdisjoint(spellings(name))]
     by_function = [cost for (key, name), cost in known if key == "function" and name in bare]
-    found = by_op or by_function
+    by_compile = [cost for said in evidence if (cost := _of_its_compiles(event, said)) is not None]
+    if event.scope is Scope.OPERATOR:
+        found = by_op or by_function or by_compile
+    else:
+        certain = any(cost.certain for cost in by_compile)
+        found = [*by_op, *by_compile, *(() if certain else by_function)]
     return replace(event, cost=max(found, key=lambda cost: cost.share)) if found else event
+
+
+def _of_its_compiles(event: Event, said: Evidence) -> Cost | None:
+    """What the compiles that reported an event cost together, where a trace knows one of them."""
+    part = _PARTS.get(event.kind)
+    found = [cost for name in event.compile_ids if part and (cost := said.costs.get((part, name)))]
+    if not found:
+        return None
+    return Cost(
+        kernels=sum(cost.kernels for cost in found),
+        microseconds=sum(cost.microseconds for cost in found),
+        share=min(1.0, sum(cost.share for cost in found)),
+        by=found[0].by + (f", and {len(found) - 1} more" if len(found) > 1 else ""),
+        host=sum(cost.host for cost in found),
+        certain=said.process in {process.pid for process in event.processes},
+    )
+
+
+_PARTS: Final = {Kind.GRAPH_BREAK: "around", Kind.EAGER_FRAME: "around", Kind.OP_FALLBACK: "in"}
+"""Which part of what a compile runs stands for an event of this kind."""
 
 
 def dearest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

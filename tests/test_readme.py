@@ -60,6 +60,11 @@ def test_the_readme_shows_the_three_logs_of_its_story() -> None:
     ("arguments", "quoted"), CHECKS, ids=[arguments.split()[1] for arguments, _ in CHECKS]
 )
 def test_quoted_output_is_what_the_tool_prints(arguments: str, quoted: str) -> None:
+    assert_prints(arguments, quoted)
+
+
+def assert_prints(arguments: str, quoted: str) -> None:
+    """A command prints the quoted lines in their order, others between them, and ends with the code they state."""
     printed = command(*arguments.split())
     rest = printed.stdout.splitlines()
     for line in quoted.splitlines():

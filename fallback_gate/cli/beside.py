@@ -20,6 +20,8 @@ _OPTIONS: Final = (
     click.option("--bench-baseline", metavar="FILE", multiple=True, help="Throughput of good runs."),
     click.option("--numerics", metavar="FOLDER",
                  help="Tensors to compare: a folder with reference and output in it (see `numerics`)."),
+    click.option("--roofline", metavar="FILE", multiple=True,
+                 help="Gains that fusions are said to bring, to hold against their bytes (see `roofline`)."),
 )  # fmt: skip
 
 
@@ -36,13 +38,14 @@ def measured(
     bench: tuple[str, ...],
     bench_baseline: tuple[str, ...],
     numerics: str | None,
+    roofline: tuple[str, ...],
     policy: str | None,
     today: date | None,
     policy_ref: str | None = None,
 ) -> list[Evidence]:
     """What these files say, looked at as the policy wants it."""
     found: list[Evidence] = []
-    if not (counters or bench or numerics or counters_baseline or bench_baseline):
+    if not (counters or bench or numerics or roofline or counters_baseline or bench_baseline):
         return found
     from fallback_gate.cli.instrument import settings
     from fallback_gate.errors import InputError
@@ -64,4 +67,8 @@ def measured(
         from fallback_gate.instruments.numerics import read as read_tensors
 
         found.append(read_tensors(*folder(numerics)))
+    if roofline:
+        from fallback_gate.gains import read as read_gains
+
+        found += map(read_gains, roofline)
     return found

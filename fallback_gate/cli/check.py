@@ -102,6 +102,7 @@ def check_command(
     bench: tuple[str, ...],
     bench_baseline: tuple[str, ...],
     numerics: str | None,
+    roofline: tuple[str, ...],
     rules: tuple[str, ...],
     hash: bool,
     engine: str | None,
@@ -132,7 +133,7 @@ def check_command(
 
         evidence = [traced(file, trace_baseline) for file in trace]
     evidence += measured(
-        counters, counters_baseline, bench, bench_baseline, numerics, policy, today, policy_ref
+        counters, counters_baseline, bench, bench_baseline, numerics, roofline, policy, today, policy_ref
     )
     formats = {format, *(name for name, _ in output)}
     with progress() if engine is None else progress_of_many() as moved:
@@ -162,7 +163,7 @@ def check_command(
     )
     kept = [log.path.partition("!/")[0] for log in verdict.logs]
     kept += [policy or "", waiver or "", baseline or "", *rules, *trace, trace_baseline or ""]
-    kept += [*counters, counters_baseline or "", *bench, *bench_baseline]
+    kept += [*counters, counters_baseline or "", *bench, *bench_baseline, *roofline]
     to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())

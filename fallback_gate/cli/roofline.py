@@ -48,11 +48,8 @@ class Kernel(Typed[tuple[float, float]]):
         """Read both amounts."""
         if isinstance(value, tuple):
             return value
-        flops, colon, moved = value.partition(":")
         try:
-            if not colon:
-                raise ValueError(f"{value!r} is not FLOP:BYTES, such as 0:1.07GB")
-            return quantity.amount(flops, quantity.FLOPS), quantity.amount(moved, quantity.BYTES)
+            return quantity.kernel(value)
         except ValueError as wrong:
             self.fail(str(wrong), param, ctx)
 
@@ -66,10 +63,10 @@ class Gain(Typed[float]):
         """`2`, `2x` and `100%` are the same."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([x%]?)\s*", value)
-        if not found or float(found[1]) == 0:
-            self.fail(f"{value!r} is no gain: write it as 1.15x or 15%", param, ctx)
-        return 1 + float(found[1]) / 100 if found[2] == "%" else float(found[1])
+        try:
+            return quantity.gain(value)
+        except ValueError as wrong:
+            self.fail(str(wrong), param, ctx)
 
 
 _BYTES, _FLOPS = Amount("bytes", quantity.BYTES), Amount("flop", quantity.FLOPS)
@@ -95,6 +92,7 @@ _OPTIONS = (
     click.option("--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC)."),
     click.option("--counters", metavar="FILE", help="Kernels to plot, from Nsight Compute."),
     click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline: FILE.svg or FILE.png."),
+    click.option("--gains", metavar="FILE", help="Judge a file of gains, each with its fusion (docs)."),
     click.option("--devices", is_flag=True, help="List the devices with their peaks and sources."),
     form("text", "json"),
 )
@@ -108,7 +106,9 @@ def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("roofline")
 @_with_options
-def roofline_command(form: str, devices: bool, plot: Path | None, counters: str | None, **asked: Any) -> int:
+def roofline_command(
+    form: str, devices: bool, plot: Path | None, counters: str | None, gains: str | None, **asked: Any
+) -> int:
     """Say what bounds a kernel, and how much a fusion can gain at most.
 
     Bytes bound a kernel whose arithmetic for each byte is below the machine's balance; a fusion of such
@@ -132,6 +132,8 @@ def roofline_command(form: str, devices: bool, plot: Path | None, counters: str 
         listed = {"schema": "fallback-gate/devices-1", "devices": rows}
         to_stdout(dump.dump(listed) if form == "json" else roofline_report.devices(rows))
         return 0
+    if gains:
+        return _gains(gains, form, asked["policy"], asked["today"])
     roof = _roof(asked)
     reading = _reading(roof, asked)
     if plot is not None:
@@ -146,6 +148,14 @@ def roofline_command(form: str, devices: bool, plot: Path | None, counters: str 
     else:
         to_stdout(roofline_report.text(told, held[1] if held else None))
     return int(refused)
+
+
+def _gains(path: str, form: str, policy: str | None, today: date | None) -> int:
+    from fallback_gate.cli.instrument import Asked, answer
+    from fallback_gate.gains import read
+
+    shared = Asked(policy, today, form, exit_zero=False, color="auto", quiet=False, verbose=0)
+    return answer(read(path), shared, ())
 
 
 def _roof(asked: Mapping[str, Any]) -> Roof | None:

@@ -49,6 +49,7 @@ def base(
         "text": record.text,
         "pid": log.pid if log else None,
         "when": log.when if log else None,
+        "compile_id": (log.frame or None) if log else None,
         "at_least": rule.at_least,
         "help": rule.help,
         **facts,

@@ -14,6 +14,7 @@ from re import Match
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch_dynamo import base, messages
 from fallback_gate.compilers.torch_log import LogRecord, is_library, opened, parse, user_stack
+from fallback_gate.compilers.torch_trace import compile_around
 from fallback_gate.events.names import operator, plain
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -110,8 +111,9 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     code = log.message if log else record.text[1:]  # the payload of a structured trace starts with a tab
     found = _CALL.match(code)
     if found and is_compute(found["op"]):
+        report = base(rule, record, log, "*")
         yield named(
-            base(rule, record, log, "*"),
+            report if log else report._replace(compile_id=compile_around(record)),
             found["op"],
             site=f"{log.frame if log else record.position} {code.strip()[:200]}",
             reason="the generated wrapper calls it: no kernel was generated",

@@ -67,6 +67,18 @@ def _compile_id(said: Mapping[str, Any]) -> str:
     return f"{said.get('frame_id')}/{said.get('frame_compile_id')}"
 
 
+def compile_around(record: Record) -> str | None:
+    """The compile whose payload a line stands in, as far as the window reaches back."""
+    buffer = record.view.buffer
+    start = buffer.rfind(b"\nV", 0, record.start) + 1
+    opening = buffer[start : buffer.find(b"\n", start, record.start)].decode("utf-8", "replace")
+    found = _FRAME_IDS.search(opening) if start else None
+    return f"{found['frame']}/{found['compile']}" if found else None
+
+
+_FRAME_IDS = Pattern(r'"frame_id": (?P<frame>\d{1,9}), "frame_compile_id": (?P<compile>\d{1,9})\b')
+
+
 def _rank(said: Mapping[str, Any]) -> int | None:
     rank = said.get("rank")
     return rank if isinstance(rank, int) else None
@@ -88,7 +100,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     header = _HEADER.match(lines[0].text) if lines else None
     if header:
         for report in break_reports(rule, record, log, header, lines[1:]):
-            yield report._replace(rank=_rank(said))
+            yield report._replace(rank=_rank(said), compile_id=_compile_id(said))
 
 
 GRAPH_BREAK = Rule(
@@ -277,6 +289,7 @@ def _frame(
         reason=reason.splitlines()[0] if reason else None,
         location=Location(metrics.file, line, name) if metrics.file else None,
         help=GRAPH_BREAK.help,
+        compile_id=metrics.compile_id or None,
     )
 
 
@@ -295,6 +308,7 @@ def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report
                 text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
                 reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
                 help="Use backend='inductor' (the default) for what is released.",
+                compile_id=compile_id,
             )
 
 

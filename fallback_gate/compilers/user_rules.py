@@ -124,7 +124,7 @@ def _anchor(said: UserRule) -> Iterator[Fault]:
         yield Fault(key, what, "take plain ASCII that no envelope changes")
     if "  " in anchor:
         yield Fault(key, "the anchor holds a run of blanks", "take a part without it")
-    sought = re.compile(expression(anchor))
+    sought = re.compile(expression(anchor.encode()))
     for index, line in enumerate(said.matches):
         if not sought.search(unwrap(line)[0].encode("utf-8", "replace")):
             number = " ({n} in it stands for a number)" if "{n}" in anchor else ""

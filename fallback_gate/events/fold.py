@@ -24,6 +24,7 @@ MOST_LINES = 20
 MOST_SITES = 100_000
 MOST_NAMES = 100  # shown; the variants keep more
 MOST_VARIANTS = 5_000  # of one field of one event
+MOST_COMPILES = 100  # compile ids of one event; beyond it none is named
 MOST_BORROWED = 20  # stacks of another event at the same place
 MOST_EVENTS = 10_000  # of a run
 MOST_BYTES = 24 << 20  # about what all events and variants of a run may hold
@@ -118,6 +119,7 @@ class Gathered:
     location: Location | None = None
     scope: Scope = Scope.UNKNOWN
     op: str = "*"
+    compiles: dict[str, None] = field(default_factory=dict)
 
     def add(self, report: Report, process: ProcessKey, times: int = 1) -> None:
         """Take one more report of this event, which was said so many times."""
@@ -149,6 +151,8 @@ class Gathered:
             self.positions.append(report.position)
         self.at_least = self.at_least and report.at_least
         self.processes.setdefault(process)
+        if report.compile_id and len(self.compiles) <= MOST_COMPILES:
+            self.compiles.setdefault(report.compile_id)
         if report.site:
             if self.sites is None:
                 self.sites = {report.site}
@@ -171,6 +175,7 @@ class Gathered:
             self.positions = sorted({*self.positions, *other.positions})[:MOST_LINES]
         self.at_least = self.at_least and other.at_least
         self.processes |= other.processes
+        self.compiles |= other.compiles
         if other.sites:
             self.sites = {*(self.sites or ()), *other.sites}
         if other.log == self.log and other.first.position < self.first.position:
@@ -219,6 +224,7 @@ class Gathered:
             positions=[*self.positions],
             sites=set(self.sites) if self.sites is not None else None,
             processes=dict(self.processes),
+            compiles=dict(self.compiles),
             facts=dict(self.facts) if self.facts is not None else None,
             counts=dict(self.counts) if self.counts is not None else None,
         )
@@ -415,4 +421,5 @@ def _event(gathered: Gathered, numbers: Mapping[int, int]) -> Event:
         help=first.help,
         processes=tuple(gathered.processes),
         variants=gathered.variants(),
+        compile_ids=tuple(gathered.compiles) if len(gathered.compiles) <= MOST_COMPILES else (),
     )

@@ -106,6 +106,8 @@ def read(
     failed = sum(run.failed for run in now)
     if failed:
         problems.append(f"{failed} requests failed: what is left is no fair measurement")
+    if any(run.cut for run in now):
+        problems.append("the benchmark was cancelled before its end: run it to its end")
     measured, told = _measured(path, now, before, chosen, problems, notes)
     if reachable:
         measured += _efficiency(path, now, reachable, notes)

@@ -17,8 +17,10 @@ CSV           one row for each run, columns named as the quantities: prefill_tok
 Of a server's benchmark, decode is 1000 / TPOT (one sequence, first token left out) and prefill the mean
 prompt over the median TTFT, as the client sees it, queue included: compare runs of the same load.
 
-Sources: vllm/benchmarks/serve.py (2026-08), SGLang's bench_serving.py, the JSON exporters of AIPerf and
-genai-perf, llama.cpp's tools/llama-bench/llama-bench.cpp, tensorrt_llm/bench/dataclasses/reporting.py.
+Checked against files of AIPerf 0.13.0 (schema 1.4) and SGLang 0.5.23, written beside a server that is none
+(tests/data/instruments), and against the sources: vllm/benchmarks/serve.py at 009e6d4, AIPerf's
+export_models.py at 26240f9 (schema 1.0, the shape of genai-perf), TensorRT-LLM's
+bench/dataclasses/reporting.py at 0249976, and the printers of llama.cpp's tools/llama-bench/llama-bench.cpp.
 """
 
 from __future__ import annotations
@@ -48,13 +50,15 @@ _MILLISECONDS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3}
 class Run:
     """One run of a benchmark: values by quantity, and the conditions under which they hold.
 
-    `case` tells cases of one benchmark apart, such as `pp512`. `failed` requests are counted.
+    `case` tells cases of one benchmark apart, such as `pp512`. `failed` requests are counted. `cut` says that
+    the run was ended before its time.
     """
 
     values: Mapping[str, float]
     conditions: Mapping[str, str] = field(default_factory=dict)
     case: str | None = None
     failed: int = 0
+    cut: bool = False
 
 
 def read(path: str) -> tuple[str, list[Run]]:
@@ -194,10 +198,7 @@ def _metrics(entry: Mapping[str, Any]) -> Iterator[Run]:
     conditions: dict[str, str] = {}
     if prompt is not None:
         conditions["input_tokens"] = f"{prompt:.0f}"
-    config = entry.get("input_config")
-    if isinstance(config, dict):
-        load = config.get("loadgen") if isinstance(config.get("loadgen"), dict) else config
-        conditions |= _conditions(load or {}, ("concurrency", "request_rate"))
+    conditions |= _asked(entry.get("input_config"))
     values = _known(
         {
             "prefill_tokens_per_second": prompt / ttft * 1e3 if prompt and ttft else None,
@@ -208,7 +209,37 @@ def _metrics(entry: Mapping[str, Any]) -> Iterator[Run]:
         }
     )
     if values:
-        yield Run(values, conditions, failed=_count(value("error_request_count")))
+        cut = entry.get("was_cancelled") is True or entry.get("is_complete") is False
+        yield Run(values, conditions, failed=_count(value("error_request_count")), cut=cut)
+
+
+def _asked(config: object) -> dict[str, str]:
+    """Model and load by an `input_config`, wherever a version keeps them."""
+    if not isinstance(config, dict):
+        return {}
+    phases = [phase for phase in _list(config.get("phases")) if phase.get("kind") == "profiling"]
+    stimulus = _part(_part(config, "perf_analyzer"), "stimulus")
+    conditions: dict[str, str] = {}
+    for load in (config, _part(config, "loadgen"), stimulus, *phases):
+        conditions |= _conditions(load, ("concurrency", "request_rate", "rate"))
+    models = [one.get("name") for one in _list(_part(config, "models").get("items"))]
+    models += [*_texts(config.get("model_names")), *_texts(_part(config, "endpoint").get("model_names"))]
+    if named := next((str(model)[:200] for model in models if model), None):
+        conditions["model"] = named
+    return conditions
+
+
+def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = of.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _list(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _llama(entry: Mapping[str, Any]) -> Iterator[Run]:
@@ -237,22 +268,16 @@ def _llama(entry: Mapping[str, Any]) -> Iterator[Run]:
 
 
 def _trtllm(entry: Mapping[str, Any]) -> Iterator[Run]:
-    def inside(name: str) -> Mapping[str, Any]:
-        part = entry.get(name)
-        return part if isinstance(part, dict) else {}
-
-    speed, stream = inside("performance"), inside("streaming_metrics")
+    speed, stream = _part(entry, "performance"), _part(entry, "streaming_metrics")
 
     def median(percentiles: str, mean: str) -> float | None:
-        part = stream.get(percentiles)
-        found = number(part.get("p50")) if isinstance(part, dict) else None
-        return found or number(stream.get(mean))
+        return number(_part(stream, percentiles).get("p50")) or number(stream.get(mean))
 
     ttft, tpot = median("ttft_percentiles", "avg_ttft_ms"), median("tpot_percentiles", "avg_tpot_ms")
-    prompt = number(inside("request_info").get("avg_input_length"))
-    conditions = _conditions(inside("engine"), ("model", "dtype", "quantization", "kv_cache_dtype"))
-    conditions |= _conditions(inside("world_info"), ("tp_size", "pp_size", "max_batch_size"))
-    conditions |= _conditions(inside("request_info"), ("num_requests", "avg_input_length"))
+    prompt = number(_part(entry, "request_info").get("avg_input_length"))
+    conditions = _conditions(_part(entry, "engine"), ("model", "dtype", "quantization", "kv_cache_dtype"))
+    conditions |= _conditions(_part(entry, "world_info"), ("tp_size", "pp_size", "max_batch_size"))
+    conditions |= _conditions(_part(entry, "request_info"), ("num_requests", "avg_input_length"))
     values = _known(
         {
             "prefill_tokens_per_second": prompt / ttft * 1e3 if prompt and ttft else None,

@@ -15,9 +15,10 @@ class Evidence:
     """What one file says: measurements, and the fallbacks that were seen.
 
     `reports` hold what can be a fallback; `suspects` are the names (`Report.op`) of those that count also
-    where no hot entry of the policy names them: what ran eager and did not in the baseline. `blame` are
-    names of measurements whose excess makes all of the reports count. `costs` are what operators (`op`, name)
-    and functions (`function`, name) cost in a step, for events of logs too. `problem` says why the file
+    where no hot entry of the policy names them: what ran eager and did not in the baseline. `blame` are names
+    of measurements whose excess makes all of the reports count. `costs` are what operators (`op`, name),
+    functions (`function`, name) and compiles of torch.compile (`around` and `in`, id) cost in a step, for
+    events of logs too; `process` is the process id in which the ids were given. `problem` says why the file
     proves less than it should (cut short, no kernels): the verdict is then unproven. `foreign` are quantities
     that the file has nothing to do with, such as those of another precision. `notes` are for the reader.
     `details` are what the instrument's own report shows beside, plain values only.
@@ -32,6 +33,7 @@ class Evidence:
     suspects: frozenset[str] = frozenset()
     blame: frozenset[str] = frozenset()
     costs: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
+    process: int | None = None
     problem: str | None = None
     foreign: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()

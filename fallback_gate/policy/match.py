@@ -50,8 +50,9 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
         return Finding(event, Class.COLD, Decision.ALLOWED, cold.rule)
     if hides:
         return Finding(event, Class.HOT, Decision.BLOCKED, None, _HIDES[event.scope])
-    if policy.unlisted_share is not None and event.cost and event.cost.share <= policy.unlisted_share:
-        why = f"it costs {event.cost.share:.1%} of the step, and what is unlisted may cost that"
+    cost = event.cost
+    if policy.unlisted_share is not None and cost and cost.certain and cost.share <= policy.unlisted_share:
+        why = f"it costs {cost.share:.1%} of the step, and what is unlisted may cost that"
         return Finding(event, Class.UNLISTED, Decision.WARNED, None, why)
     decision = Decision.BLOCKED if policy.unlisted == "block" else Decision.WARNED
     return Finding(event, Class.UNLISTED, decision, None, _why_unlisted(event, policy, today))

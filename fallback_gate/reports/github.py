@@ -76,6 +76,7 @@ def _finding(verdict: Verdict, level: str, group: Group) -> Annotation:
     facts = (
         ("", f"{first.decision.value}, {first.event_class.value}: {words.how_often(group)}"),
         ("where: ", where),
+        ("cost: ", words.cost(event)),
         ("reason: ", event.reason),
         ("called: ", " < ".join(event.stack) or None),
         ("next: ", event.help),

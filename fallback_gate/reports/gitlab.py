@@ -59,10 +59,11 @@ def _finding(verdict: Verdict, group: Group, waived: bool) -> dict[str, Any]:
     first, event = group[0], group[0].event
     reason = f": {words.sentence(event.reason)}" if event.reason else ""
     step = f" Next: {words.sentence(event.help)}" if event.help else ""
+    cost = f" Costs {told}." if (told := words.cost(event)) else ""
     waiver = ", waived" if waived and first.decision is Decision.BLOCKED else ""
     where = words.where(event)
     what = f"{words.title(event)}{f' at {where}' if where else ''}"
-    text = f"{what} ({first.event_class.value}{waiver}, {words.how_often(group)}){reason}.{step}"
+    text = f"{what} ({first.event_class.value}{waiver}, {words.how_often(group)}){reason}.{cost}{step}"
     if waiver or first.decision is Decision.WARNED:
         severity = "minor"
     else:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from fallback_gate.model import Decision, Kind, Outcome, Verdict
 from fallback_gate.reports import html_parts as parts
-from fallback_gate.reports import safe, words
+from fallback_gate.reports import measured, safe, words
 from fallback_gate.reports.gaps import gaps, next_settings
 from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import baseline, headline, waiver
@@ -73,7 +73,7 @@ def _content(verdict: Verdict) -> dict[str, Any]:
     operators = by_operator(verdict.findings)
     ordered = [finding for group in operators for finding in group]
     ranks = list(parts.ranks(verdict))
-    proof = proof_rows(verdict.processes)
+    proof, found = proof_rows(verdict.processes), measured.pressing(verdict)
     entries = [part for part in parts.entries(verdict) if part[1]]
     content: dict[str, Any] = {
         "tone": _TONES[verdict.outcome] if verdict.outcome else "bad",
@@ -95,12 +95,15 @@ def _content(verdict: Verdict) -> dict[str, Any]:
         "blocked": [parts.card(verdict, group) for group in blocked[:MOST_CARDS]],
         "blocked_count": len(blocked),
         "operators": [parts.operator(group) for group in operators[:MOST_ROWS]],
+        "measured": [parts.measurement(row) for row in found[:MOST_ROWS]],
+        "measured_count": len(found),
         "page_rows": PAGE_ROWS,
         "operator_count": len(operators),
         "ranks": ranks[:MOST_ROWS],
         "rank_count": len(ranks),
         "events": [parts.event(verdict, finding, at) for at, finding in enumerate(ordered[:MOST_ROWS])],
         "event_count": len(ordered),
+        "costed": any(finding.event.cost for finding in ordered),
         "decisions": [d.value for d in Decision if verdict.decided(d)],
         "kinds": [kind.value for kind in Kind if any(f.event.kind is kind for f in verdict.findings)],
         "rank_names": sorted({rank for finding in verdict.findings for rank in finding.event.ranks})[:4096],
@@ -118,6 +121,8 @@ def _content(verdict: Verdict) -> dict[str, Any]:
 def _sections(content: dict[str, Any]) -> Iterator[tuple[str, str, int | None]]:
     if content["blocked"]:
         yield "blocked", "Blocked", content["blocked_count"]
+    if content["measured"]:
+        yield "measured", "Measured", content["measured_count"]
     if content["events"]:
         yield "operators", "Operators", content["operator_count"]
     if content["events"] and content["ranks"]:

@@ -10,8 +10,9 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from fallback_gate.inputs import EntryUse
+from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Finding, ProcessKey, State, Verdict
-from fallback_gate.reports import safe, words
+from fallback_gate.reports import measured, safe, words
 from fallback_gate.reports.groups import Group, reports
 from fallback_gate.reports.kinds import KIND_MEANING
 from fallback_gate.reports.places import link, place
@@ -39,6 +40,7 @@ def card(verdict: Verdict, group: Group) -> dict[str, Any]:
         "meaning": KIND_MEANING[event.kind],
         "next": safe.shorten(_ADDRESS.sub("", event.help), TEXT_CHARACTERS),
         "docs": [address.strip().rstrip(".,;)") for address in _ADDRESS.findall(event.help)],
+        "cost": words.cost(event),
         "stack": " < ".join(event.stack[:20]),
         "rule": words.rule(first),
         "spot": words.where_told(verdict, event.log, event.line),
@@ -80,9 +82,28 @@ def event(verdict: Verdict, finding: Finding, order: int) -> dict[str, Any]:
         "rank_list": " ".join(map(str, one.ranks)),
         "reason": safe.shorten(one.reason or "", TEXT_CHARACTERS),
         "rule": safe.shorten(words.rule(finding), TEXT_CHARACTERS),
+        "cost": words.cost(one),
+        "share": one.cost.share if one.cost else -1.0,
+        "of_step": f"{one.cost.share:.1%}" if one.cost else "",
         "stack": " < ".join(one.stack[:20]),
         "text": safe.shorten(one.text, LINE_CHARACTERS),
         "fingerprint": one.fingerprint,
+    }
+
+
+def measurement(row: measured.Row) -> dict[str, Any]:
+    """One measurement and how it stands to its limit."""
+    tones = {Held.EXCEEDED: "blocked", Held.OPEN: "unproven", Held.MET: "proven", Held.UNLIMITED: ""}
+    return {
+        "name": row.name,
+        "number": row.number,
+        "value": row.value,
+        "before": row.before,
+        "limit": row.limit,
+        "source": row.source,
+        "state": measured.WORDS[row.state],
+        "tone": tones[row.state],
+        "file": row.file,
     }
 
 

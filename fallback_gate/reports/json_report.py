@@ -155,7 +155,10 @@ def _event(finding: Finding) -> dict[str, Any]:
             "microseconds_per_step": event.cost.microseconds,
             "share_of_step": event.cost.share,
             "by": event.cost.by,
+            "host_microseconds_per_step": event.cost.host,
+            "certain": event.cost.certain,
         },
+        "compile_ids": list(event.compile_ids),
         "excerpt": safe.shorten(safe.redact(event.text), EXCERPT_CHARACTERS),
     }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
+from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Finding, Kind, LogReport, Outcome, Proof, State, Verdict
 from fallback_gate.reports import words
 from fallback_gate.reports.gaps import Gap, gaps
@@ -72,6 +73,7 @@ def cases(verdict: Verdict) -> list[Case]:
         *(_event(verdict, finding) for finding in verdict.decided(Decision.WARNED)),
         *(_event(verdict, finding) for finding in verdict.decided(Decision.ALLOWED)),
         *(case for log in logs for case in _passed(verdict, log)),
+        *_within_limits(verdict),
     ]
     due = _DUE.get(verdict.outcome, Result.ERROR)
     if due in (Result.FAILED, Result.ERROR) and all(case.result is not due for case in found):
@@ -86,6 +88,7 @@ def story(finding: Finding) -> str:
     event = finding.event
     facts = (
         ("where", words.where(event)),
+        ("cost", words.cost(event)),
         ("called", " < ".join(map(words.sentence, event.stack)) or None),
         ("reason", words.sentence(event.reason) if event.reason else None),
         ("log", words.log_spot(event.log, event.line)),
@@ -216,6 +219,19 @@ def _passed(verdict: Verdict, log: str) -> Iterator[Case]:
         for kind in proven:
             if kind not in hit:
                 yield _checked(verdict, log, "any operator", Class.UNLISTED, kind, proven[kind], None)
+
+
+def _within_limits(verdict: Verdict) -> Iterator[Case]:
+    """Each measurement that keeps its limit; one that does not is a reason of the run."""
+    for one in verdict.measurements:
+        if one.state is Held.MET:
+            said = one.measurement
+            subject = f" of {words.sentence(said.subject)}" if said.subject else ""
+            classname = _classname(verdict, said.instrument, "measured")
+            name = f"{said.name}{subject}: within the limit"
+            apart = (words.sentence(said.path),)
+            output = words.sentence(str(one))
+            yield Case(said.path, classname, name, Result.PASSED, output=output, apart=apart)
 
 
 def _checked(

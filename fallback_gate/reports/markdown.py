@@ -40,6 +40,7 @@ def _sections(verdict: Verdict) -> Iterator[Sequence[str]]:
         list(sections.problems(verdict)),
         list(sections.next_steps(verdict, missing)),
         list(sections.proof(verdict)),
+        list(sections.measurements(verdict)),
         list(sections.warned(verdict)),
         list(sections.details(verdict)),
         list(sections.allowed(verdict)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Event, Finding, Outcome, State, Verdict
+from fallback_gate.reports import measured, safe, words
 from fallback_gate.reports import provenance as sources
-from fallback_gate.reports import safe, words
 from fallback_gate.reports.gaps import Gap, next_settings
 from fallback_gate.reports.groups import Group, by_operator
 from fallback_gate.reports.places import link, place
@@ -17,6 +18,7 @@ SHORT, LONG = 160, 600  # characters of a name, of a sentence
 MOST_BLOCKED = 50
 MOST_DETAILS = 20
 MOST_ROWS = 30
+_MEASURED = {Held.EXCEEDED: "❌", Held.OPEN: "❔", Held.MET: "✅", Held.UNLIMITED: ""}
 _STATES = {State.PROVEN: "✅", State.UNPROVEN: "❌", State.UNOBSERVABLE: "❔"}
 
 
@@ -47,6 +49,8 @@ def _findings(verdict: Verdict, groups: Sequence[Group]) -> Iterator[str]:
         hot = " 🔥 hot path" if first.event_class is Class.HOT else ""
         what = f"{words.KIND_WORDS[event.kind]}{hot}, {safe.markdown(words.how_often(group))}"
         reason = f"<br>{_cell(event.reason, LONG // 2)}" if event.reason else ""
+        cost = words.cost(event)
+        reason += f"<br>costs {safe.markdown(cost)}" if cost else ""
         where = "<br>".join(_where(verdict, other) for other in group[:3])
         more = f"<br>and {len(group) - 3:,} more places" if len(group) > 3 else ""
         told = steps.setdefault(event.help, name)
@@ -138,6 +142,7 @@ def details(verdict: Verdict) -> Iterator[str]:
         event = group[0].event
         facts = (
             ("reason", event.reason),
+            ("cost", words.cost(event)),
             ("called by", " < ".join(event.stack) or None),
             ("log", words.log_spot(event.log, event.line)),
             ("policy rule", words.rule(group[0])),
@@ -180,6 +185,23 @@ def proof(verdict: Verdict) -> Iterator[str]:
             ]
         )
     yield from _rest(len(rows) - MOST_ROWS, "row")
+
+
+def measurements(verdict: Verdict) -> Iterator[str]:
+    """What instruments measured, under its limits; what is over one first."""
+    found = measured.pressing(verdict)
+    if not found:
+        return
+    yield from ("#### Measured", "")
+    yield from (
+        "| quantity | value | baseline | limit | state | file |",
+        "| --- | ---: | ---: | --- | --- | --- |",
+    )
+    for row in found[:MOST_ROWS]:
+        limit = f"{safe.markdown(row.limit)}<br>{_cell(row.source)}" if row.limit else ""
+        state = f"{_MEASURED[row.state]} {measured.WORDS[row.state]}".strip()
+        yield _row([_cell(row.name), row.value, row.before, limit, state, _cell(row.file)])
+    yield from _rest(len(found) - MOST_ROWS, "measurement")
 
 
 def allowed(verdict: Verdict) -> Iterator[str]:

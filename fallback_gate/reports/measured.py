@@ -1,9 +1,9 @@
-"""Room 7: what instruments measured, as rows of the text report."""
+"""Room 7: what instruments measured, as rows of a table, and as the text report shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from fallback_gate.measures import Measured, State, amount
 from fallback_gate.model import Verdict
@@ -19,25 +19,53 @@ WORDS: Final[Mapping[State, str]] = {
 MOST = 24
 
 
-def rows(verdict: Verdict) -> list[tuple[str, str, str, str, State]]:
-    """Each measurement: name, value, baseline and limit, what came of it first where it is over the limit."""
+class Row(NamedTuple):
+    """One measurement in words that no output has been made safe for yet."""
+
+    file: str
+    name: str
+    value: str
+    before: str
+    limit: str
+    source: str
+    state: State
+    number: float
+
+
+def rows(verdict: Verdict) -> list[Row]:
+    """Each measurement, in the order of the instruments."""
     return [_row(one) for one in verdict.measurements]
 
 
-def _row(one: Measured) -> tuple[str, str, str, str, State]:
+def pressing(verdict: Verdict) -> list[Row]:
+    """The same, for tables that may be cut: what is over its limit first, then what has one."""
+    order = (State.EXCEEDED, State.OPEN, State.MET, State.UNLIMITED)
+    return sorted(rows(verdict), key=lambda row: order.index(row.state))
+
+
+def _row(one: Measured) -> Row:
     said = one.measurement
-    name = f"{said.name} of {said.subject}" if said.subject else said.name
-    before = amount(said.baseline, said.unit) if said.baseline is not None else ""
-    limit = f"{one.limit.text}, {WORDS[one.state]}" if one.limit else ""
-    return safe.inline(name), amount(said.value, said.unit), before, safe.inline(limit), one.state
+    return Row(
+        file=said.path,
+        name=f"{said.instrument}.{said.name}" + (f" of {said.subject}" if said.subject else ""),
+        value=amount(said.value, said.unit),
+        before=amount(said.baseline, said.unit) if said.baseline is not None else "",
+        limit=one.limit.text if one.limit else "",
+        source=(one.source or "by default") if one.limit else "",
+        state=one.state,
+        number=said.value,
+    )
 
 
 def section(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     """The rows of the text report, in columns."""
     found = rows(verdict)
-    shown = found[: sheet.most(MOST)]
+    shown = [
+        (safe.inline(row.name.partition(".")[2]), row.value, row.before, _held(row), row.state)
+        for row in found[: sheet.most(MOST)]
+    ]
     has_baseline = any(before for _, _, before, _, _ in shown)
-    wide = [max((len(row[column]) for row in shown), default=0) for column in range(3)]
+    wide = [max((len(cells[column]) for cells in shown), default=0) for column in range(3)]
     for name, value, before, limit, state in shown:
         cells = [f"{name:<{wide[0]}}", f"{value:>{wide[1]}}"]
         if has_baseline:
@@ -46,3 +74,7 @@ def section(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         line = layout.cut("  ".join([*cells, limit]).rstrip(), sheet.width - 2)
         yield f"  {sheet.paint(line, style)}" if style else f"  {line}"
     yield from sheet.rest(len(found) - len(shown))
+
+
+def _held(row: Row) -> str:
+    return f"{safe.inline(row.limit)}, {WORDS[row.state]}" if row.limit else ""

@@ -95,6 +95,7 @@ def _result(verdict: Verdict, finding: Finding, order: Mapping[str, int]) -> dic
     where = words.where(event)
     said = [f"{words.title(event)}{f' at {where}' if where else ''} ({words.how_often([finding])})."]
     said += [f"{words.sentence(event.reason)}."] if event.reason else []
+    said += [f"Costs {cost}."] if (cost := words.cost(event)) else []
     said += [f"Log: {words.log_spot(event.log, event.line)}.", f"Policy: {words.rule(finding)}."]
     said += [f"Next: {words.sentence(event.help)}"] if event.help else []
     names = words.distinct([event.op, *event.names])[:20]
@@ -128,6 +129,8 @@ def _result(verdict: Verdict, finding: Finding, order: Mapping[str, int]) -> dic
     if log and event.line:
         at = {"artifactLocation": {"uri": uri(log)}, "region": {"startLine": event.line}}
         result["relatedLocations"] = [{"physicalLocation": at, "message": _message(event.text or "the log")}]
+    if event.cost:
+        result["rank"] = round(100 * event.cost.share, 1)
     excuse = _suppression(verdict, finding)
     if excuse:
         result["suppressions"] = [{"kind": "external", "status": "accepted", **excuse}]

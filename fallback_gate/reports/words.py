@@ -87,9 +87,14 @@ def cost(event: Event) -> str | None:
         return None
     one = event.cost
     kernels = f"{one.kernels:,.4g} kernel{'' if one.kernels == 1 else 's'}"
-    return safe.inline(
-        f"{kernels} and {one.microseconds:,.4g} us in a step, {one.share:.1%} of it (by {one.by})"
-    )
+    host = f", {_us(one.host)} of the host" if one.host else ""
+    doubt = "" if one.certain else "; trace and log are of two processes"
+    spent = f"{kernels} and {_us(one.microseconds)} in a step{host}"
+    return safe.inline(f"{spent}, {one.share:.1%} of it (by {one.by}{doubt})")
+
+
+def _us(time: float) -> str:
+    return f"{time:,.0f} us" if time >= 1000 else f"{time:.4g} us"
 
 
 def how_often(findings: Sequence[Finding]) -> str:

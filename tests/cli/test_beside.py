@@ -15,10 +15,10 @@ from fallback_gate.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "sample_logs" / "moe-decoder-h200"
-DATA = ROOT / "tests" / "data" / "instruments"
+DATA = ROOT / "examples" / "missions" / "gathered-experts"
 PASSES = [str(LOGS / "fixed.debug.log.gz"), "-p", "builtin:moe-serving", "--today", "2026-11-30"]
 SILENT = [str(LOGS / "disabled.default.log"), "-p", "builtin:moe-serving", "--today", "2026-11-30"]
-GATHERED, GROUPED = str(DATA / "ncu_g_gather.raw.csv.gz"), str(DATA / "ncu_a_full.raw.csv.gz")
+GATHERED, GROUPED = str(DATA / "gathered.ncu.csv.gz"), str(DATA / "grouped.ncu.csv.gz")
 
 
 def _check(*arguments: str, code: int, form: str = "json") -> Any:

@@ -105,6 +105,54 @@ def test_llama_bench_in_its_three_forms(tmp_path: Path, form: str) -> None:
     assert cases["pp512"]["runs"] == (1 if form == "csv" else 3)
 
 
+DATA = Path(__file__).parents[1] / "data" / "instruments"
+
+
+def test_a_file_of_aiperf_itself() -> None:
+    """Its own medians: 46.78 ms to the first token, 9.494 ms for each further one; 32 tokens in, two at a time."""
+    form, (run,) = bench_formats.read(str(DATA / "aiperf-0.13.0.json"))
+    assert (form, run.failed, run.cut) == ("aiperf", 0, False)
+    assert run.conditions == {"input_tokens": "32", "concurrency": "2", "model": "tiny"}
+    assert [round(run.values[name], 2) for name in bench_formats.QUANTITIES] == [
+        *(round(32 / 0.046781192, 2), round(1000 / 9.494189133333332, 2), 151.59),
+        *(46.78, 9.49),
+    ]
+
+
+def test_a_file_of_sglang_itself() -> None:
+    """140 tokens of 8 requests, 28.14 ms to the first token and 5.62 ms for each further one."""
+    form, (run,) = bench_formats.read(str(DATA / "sglang-0.5.23.jsonl"))
+    assert form == "sglang"
+    assert run.conditions["max_concurrency"] == "2"
+    assert [round(run.values[name], 1) for name in bench_formats.QUANTITIES] == [
+        *(round(140 / 8 / 0.02814137199857214, 1), round(1000 / 5.623405149890459, 1), 180.8),
+        *(28.1, 5.6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "concurrency"),
+    [
+        ({"concurrency": 7, "model_names": ["moe"]}, "7"),  # genai-perf
+        ({"perf_analyzer": {"stimulus": {"concurrency": 7}}, "model_names": ["moe"]}, "7"),
+        ({"loadgen": {"concurrency": 7}, "endpoint": {"model_names": ["moe"]}}, "7"),  # AIPerf, schema 1.0
+        ({"phases": [{"kind": "warmup", "concurrency": 1}, {"kind": "profiling", "concurrency": 7}],
+          "models": {"items": [{"name": "moe"}]}}, "7"),  # schema 1.4
+    ],
+)  # fmt: skip
+def test_the_load_is_a_condition_wherever_a_version_says_it(
+    tmp_path: Path, config: dict[str, Any], concurrency: str
+) -> None:
+    _, (run,) = bench_formats.read(_written(tmp_path, {**AIPERF, "input_config": config}))
+    assert (run.conditions["concurrency"], run.conditions["model"]) == (concurrency, "moe")
+
+
+@pytest.mark.parametrize("end", [{"was_cancelled": True}, {"is_complete": False}])
+def test_a_benchmark_that_was_cancelled_is_unproven(tmp_path: Path, end: dict[str, bool]) -> None:
+    told = _run(_written(tmp_path, {**AIPERF, **end}), code=3)
+    assert any("cancelled" in reason for reason in told["reasons"])
+
+
 def test_units_of_a_metric(tmp_path: Path) -> None:
     told = {**AIPERF, "time_to_first_token": {"unit": "s", "avg": 0.02}}
     assert bench.read([_written(tmp_path, told)]).details["cases"][0]["ttft_ms"] == pytest.approx(20)

@@ -15,7 +15,11 @@ from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import counters, devices
 
-DATA = Path(__file__).parents[1] / "data" / "instruments"
+MISSIONS = Path(__file__).parents[2] / "examples" / "missions"
+GATHERED, GROUPED = (
+    str(MISSIONS / "gathered-experts" / f"{name}.ncu.csv.gz") for name in ("gathered", "grouped")
+)
+FUSION = str(Path(__file__).parents[1] / "data" / "instruments" / "ncu_fusion3.details.csv")
 
 
 def _run(*arguments: str, code: int) -> dict[str, Any]:
@@ -33,7 +37,7 @@ def _written(folder: Path, text: str, name: str = "c.csv") -> str:
 
 
 def test_a_gathered_mixture_of_experts_is_found_and_named() -> None:
-    told = _run(str(DATA / "ncu_g_gather.raw.csv.gz"), code=1)
+    told = _run(GATHERED, code=1)
     assert told["verdict"] == "blocked"
     assert told["whole"]["dram_pct"] == pytest.approx(81.4, abs=0.05)
     assert told["whole"]["tensor_pct"] == pytest.approx(1.49, abs=0.005)
@@ -46,7 +50,7 @@ def test_a_gathered_mixture_of_experts_is_found_and_named() -> None:
 
 
 def test_a_grouped_gemm_is_not() -> None:
-    told = _run(str(DATA / "ncu_a_full.raw.csv.gz"), code=0)
+    told = _run(GROUPED, code=0)
     assert told["verdict"] == "pass"
     assert told["fingerprints"] == []
     assert told["whole"]["dram_pct"] == pytest.approx(43.5, abs=0.05)
@@ -54,8 +58,8 @@ def test_a_grouped_gemm_is_not() -> None:
 
 
 def test_bytes_are_held_against_a_baseline() -> None:
-    base = str(DATA / "ncu_a_full.raw.csv.gz")
-    told = _run(str(DATA / "ncu_g_gather.raw.csv.gz"), "--baseline", base, code=1)
+    base = GROUPED
+    told = _run(GATHERED, "--baseline", base, code=1)
     moved = next(one for one in told["measurements"] if one["name"] == "dram_bytes")
     assert moved["value"] / moved["baseline"] == pytest.approx(6.09, abs=0.01)
     assert moved["state"] == "exceeded"
@@ -74,7 +78,7 @@ def test_bytes_of_some_kernels_are_no_sum(tmp_path: Path) -> None:
 
 
 def test_the_long_form_says_the_same() -> None:
-    said = counters.read(str(DATA / "ncu_fusion3.details.csv"))
+    said = counters.read(FUSION)
     rows = {row["name"]: row for row in said.details["kernels"]}
     assert set(rows) == {"k_rowdot", "k_scale", "k_add", "k_fused"}
     assert rows["k_rowdot"]["dram_pct"] == pytest.approx(94.49)
@@ -83,10 +87,10 @@ def test_the_long_form_says_the_same() -> None:
 
 def test_the_policy_sets_the_thresholds(tmp_path: Path) -> None:
     policy = _written(tmp_path, "version: 1\ninstruments:\n  counters: {hbm_above: 90%}\n", "p.yaml")
-    told = _run(str(DATA / "ncu_g_gather.raw.csv.gz"), "-p", policy, code=0)
+    told = _run(GATHERED, "-p", policy, code=0)
     assert told["thresholds"] == {"hbm_above_pct": 90, "tensor_below_pct": 20, "kernel_share_pct": 10}
     wrong = _written(tmp_path, "version: 1\ninstruments:\n  counters: {hbm_above: 130%}\n", "q.yaml")
-    result = CliRunner().invoke(cli, ["counters", str(DATA / "ncu_g_gather.raw.csv.gz"), "-p", wrong])
+    result = CliRunner().invoke(cli, ["counters", GATHERED, "-p", wrong])
     assert "q.yaml:3" in str(result.exception)
     assert "percentage" in str(result.exception)
 
@@ -250,7 +254,7 @@ def test_any_rest_of_a_table_is_read_or_refused(tmp_path_factory: Any, name: str
 
 def test_kernels_stand_on_the_roofline() -> None:
     roof = devices.roof("H200", "bf16")
-    points = {p.name: p for p in counters.kernel_points(str(DATA / "ncu_a_full.raw.csv.gz"), roof)}
+    points = {p.name: p for p in counters.kernel_points(GROUPED, roof)}
     grouped = next(point for name, point in points.items() if name.startswith("void cutlass::device_kernel"))
     assert grouped.share == pytest.approx(0.513, abs=0.001)
     assert 10 < grouped.intensity < roof.balance

@@ -122,6 +122,113 @@ def test_tables_with_a_row_for_each_kernel(name: str, tmp_path: Path) -> None:
     assert found.kernel_us_per_step == pytest.approx(25)
 
 
+NSYS_COLUMNS = (
+    "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
+    "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name"
+)
+ROCPROFV3_COLUMNS = (
+    "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,"
+    "End_Timestamp,LDS_Block_Size,Scratch_Size,VGPR_Count,Accum_VGPR_Count,SGPR_Count,Workgroup_Size_X,"
+    "Workgroup_Size_Y,Workgroup_Size_Z,Grid_Size_X,Grid_Size_Y,Grid_Size_Z"
+)
+
+
+def test_what_nsys_stats_prints_before_and_between_the_kernels(tmp_path: Path) -> None:
+    kernels = [f'{s},{e - s},{s},1,1,1,1,1,1,40,0,0,,,,,GPU (0),1,,7,"{n}"' for n, s, e in rows()]
+    copies = [f"{e + 1},5,{e},,,,,,,,,,0.001,90,Pageable,Device,GPU (0),1,,7,[CUDA memcpy Host-to-Device]"
+              for _, _, e in rows()]  # fmt: skip
+    said = ["", "NOTICE: Existing SQLite export found: d.sqlite", "        It is assumed file was exported", "",
+            "Processing [d.sqlite] with [/opt/nsys/reports/cuda_gpu_trace.py]... ", NSYS_COLUMNS]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join([*said, *kernels, *copies]) + "\n", "utf-8")
+    found = read(tmp_path / "t.csv")
+    assert (found.format, found.kernels_per_step, found.problem) == ("nsys-csv", 5, None)
+
+
+def test_what_rocm_s_runtime_copies_by_kernels_is_no_kernel_of_the_program(tmp_path: Path) -> None:
+    lines = [
+        f'"KERNEL_DISPATCH","Agent 2",1,0,70,1,33,"{name}",1,{start},{end},0,0,12,4,48,256,1,1,256,1,1'
+        for kernel, begin, stop in rows()
+        for name, start, end in (
+            (kernel, begin, stop),
+            ("__amd_rocclr_fillBufferAligned", stop + 1, stop + 2),
+        )
+    ]
+    (tmp_path / "k.csv").write_text("\n".join([ROCPROFV3_COLUMNS, *lines]) + "\n", "utf-8")
+    found = read(tmp_path / "k.csv")
+    assert (found.format, found.kernels_per_step, found.problem) == ("rocprofv3-csv", 5, None)
+
+
+def test_processes_that_number_their_calls_alike(tmp_path: Path) -> None:
+    """Two ranks launch a kernel each, both as call 1: the range on the host of the first holds its launch alone."""
+    database = sqlite3.connect(tmp_path / "two.sqlite")
+    database.executescript(
+        "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL"
+        " (start INT, end INT, correlationId INT, globalPid INT, demangledName INT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, correlationId INT, nameId INT, globalTid INT);"
+        "CREATE TABLE NVTX_EVENTS (start INT, end INT, text TEXT, textId INT, eventType INT);"
+        "INSERT INTO StringIds VALUES (0, 'triton_a'), (1, 'cudaLaunchKernel');"
+    )
+    for step in range(3):
+        for rank, pid in enumerate((500, 501)):
+            owner, start = (1 << 48) | (pid << 24), 1_000_000 * step + 100_000 * rank
+            launch, kernel = start + 1000, start + 400_000
+            database.execute(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, 1, ?)",
+                (launch, launch + 10, step, owner | 7),
+            )
+            database.execute(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, 0)",
+                (kernel, kernel + 5000, step, owner),
+            )
+        database.execute(
+            "INSERT INTO NVTX_EVENTS VALUES (?, ?, 'decode', NULL, 59)",
+            (1_000_000 * step, 1_000_000 * step + 50_000),
+        )
+    database.commit()
+    database.close()
+    found = read(tmp_path / "two.sqlite")
+    assert (found.steps, found.steps_from, found.kernels_per_step) == (3, "annotations", 1)
+
+
+def test_xla_on_the_cpu_counts_what_contains_and_not_what_is_contained(tmp_path: Path) -> None:
+    meta = [
+        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
+        {"ph": "M", "pid": 7, "tid": 1, "name": "thread_name", "args": {"name": "python"}},
+        {"ph": "M", "pid": 7, "tid": 2, "name": "thread_name", "args": {"name": "tf_XLAPjRtCpuClient/5"}},
+    ]
+    spans = [
+        {
+            "ph": "X",
+            "pid": 7,
+            "tid": 1,
+            "ts": 1000 * at,
+            "dur": 900,
+            "name": "decode",
+            "args": {"step_num": str(at)},
+        }
+        for at in range(3)
+    ]
+    ops = [
+        {
+            "ph": "X",
+            "pid": 7,
+            "tid": 2,
+            "ts": 1000 * at + start,
+            "dur": time,
+            "name": name,
+            "args": {"hlo_op": name},
+        }
+        for at in range(3)
+        for name, start, time in (("while.1", 10, 500), ("add.2", 20, 30), ("ynn_fusion", 600, 50))
+    ]
+    (tmp_path / "cpu.json").write_text(json.dumps({"traceEvents": [*meta, *spans, *ops]}), "utf-8")
+    found = read(tmp_path / "cpu.json")
+    assert (found.format, found.steps, found.kernels_per_step, found.kernel_us_per_step) == ("xla", 3, 2, 550)
+    assert origins(found) == {"generated": 3, "library": 3}
+    assert any("no device" in note for note in found.notes)
+
+
 def test_ascend_by_steps_and_the_cpu_counts_as_eager(tmp_path: Path) -> None:
     path = tmp_path / "kernel_details.csv"
     head = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)"

@@ -49,13 +49,13 @@ def read(
     Raises `InputError` for a file that can't be read or has no counters that are known.
     """
     chosen = {name: setting.default for name, setting in SETTINGS[INSTRUMENT].items()} | dict(settings or {})
-    form, kernels, problem, notes = _collected(path, device)
+    form, kernels, problem, notes = collected(path, device)
     whole = _whole(kernels)
     before = None
     if problem is None:
         problem = _untold(kernels)
     if baseline:
-        _, good, cut, _ = _collected(baseline, device)
+        _, good, cut, _ = collected(baseline, device)
         before = _whole(good)
         off = cut or (
             "" if _all_weighed(before) == _all_weighed(whole) else "only one of both counts all bytes"
@@ -89,8 +89,11 @@ def read(
     )
 
 
-def _collected(path: str, device: Roof | None) -> tuple[Format, list[Kernel], str | None, list[str]]:
-    """The kernels of a file, those that take longest first."""
+def collected(path: str, device: Roof | None) -> tuple[Format, list[Kernel], str | None, list[str]]:
+    """What a file is, its kernels, those that take longest first, why it was not read to the end, and notes.
+
+    Raises `InputError` for a file that can't be read or has no counters that are known.
+    """
     kernels: dict[str, Kernel] = {}
     problem = None
     form, samples = recognise(path, device)
@@ -206,7 +209,7 @@ def kernel_points(path: str, roof: Roof) -> list[Point]:
 
     Raises `InputError` as `read` does, and where the file counts no bytes.
     """
-    _, kernels, _, _ = _collected(path, roof)
+    _, kernels, _, _ = collected(path, roof)
     total = sum(kernel.us for kernel in kernels) or 1.0
     points = []
     for kernel in kernels:

@@ -14,9 +14,10 @@ msprof           `op_summary_*.csv` of CANN, `--aic-metrics=PipeUtilization`: `a
                  unit; `aic_mte2_ratio` (or `aiv_mte2_ratio`), the time in which data come in from memory,
                  stands for the memory. With `main_mem_read_bw(GB/s)` and a device named, that is taken.
 
-Sources: the Nsight Compute CLI documentation ("CSV output", "Metrics structure"), DCGM's field identifiers
-(dcgm_fields.h) and user guide ("Profiling"), the rocprofv3 manual and derived_counters.xml, CANN's profiling
-manual ("op_summary").
+Sources: the Nsight Compute CLI documentation ("CSV output", "Metrics structure") and files of 2025.3; DCGM's
+field identifiers (dcgm_fields.h), user guide ("Profiling") and output of dcgmi dmon 3.3.9, whose first sample
+is `N/A`; source/lib/output/generateCSV.cpp of ROCm/rocprofiler-sdk at 00f9d2c and derived_counters.xml; CANN's
+profiling manual ("op_summary").
 """
 
 from __future__ import annotations

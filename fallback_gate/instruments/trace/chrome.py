@@ -3,11 +3,14 @@
 PyTorch (Kineto): `ph: X`, times in us. `cat: kernel` is a kernel, `args.correlation` leads to the launch call
 (`cuda_runtime`, `cuda_driver`), `args["External id"]` to the operator (`cpu_op`) that made the call. All
 kernels of a CUDA graph share the correlation of one `cudaGraphLaunch`. `user_annotation` holds
-`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set.
+`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set. What
+torch.compile runs is named among the operators (see `regions`).
 
 XLA and JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`): no categories. `process_name` says the device
 (`/device:GPU:0`), `thread_name` the line: `Stream #...` holds kernels with `args.hlo_op`, `XLA Ops` the
-operations of a TPU, `Steps` the steps. On the host `args.step_num` marks a StepTraceAnnotation.
+operations of a TPU, `Steps` the steps. On the host `args.step_num` marks a StepTraceAnnotation. Where there
+is no device, the threads of XLA's CPU client hold the operations, with `args.hlo_op`; what an operation
+contains is within its time.
 
 Sources: libkineto/src/output_json.cpp in pytorch/kineto; tensorflow/core/profiler (xplane to trace events).
 """
@@ -19,7 +22,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.instruments.trace.kernels import GENERATED, OTHER, origin
+from fallback_gate.instruments.trace.kernels import GENERATED, LIBRARY, OTHER, origin
+from fallback_gate.instruments.trace.regions import COMPILED
 from fallback_gate.instruments.trace.timeline import UNKNOWN, Launch, Span, Timeline
 
 PYTORCH, XLA = "pytorch-profiler", "xla"
@@ -30,6 +34,8 @@ _NOT_THE_USERS = re.compile(
     r"^<|<built-in|(^|/)(torch|site-packages|dist-packages)/|^(threading|contextlib|runpy|functools|queue)\.py|"
     r"importlib|/lib/python3|torchinductor_|(^|/)c[a-z2-7]{30,}\.py|: torch_dynamo_resume_in_|^nn\.Module: "
 )
+_CPU_CLIENT = re.compile(r"tf_XLA\w*Cpu|tf_XLAEigen")
+_CPU_LIBRARY = re.compile(r"ynn_|onednn|custom-call|dot\b")
 _DEVICE = re.compile(r"/device:(?!CPU)")
 
 
@@ -64,11 +70,16 @@ class _Lines:
             return None
         return self.threads.get((_key(event, "pid"), _key(event, "tid")), "")
 
+    def of_cpu_client(self, event: dict[str, Any]) -> bool:
+        """Whether the event is on a thread of XLA's CPU client."""
+        return bool(_CPU_CLIENT.match(self.threads.get((_key(event, "pid"), _key(event, "tid")), "")))
+
 
 def fill(timeline: Timeline, events: Iterable[dict[str, Any]]) -> None:
     """Take all events of a trace; where they end too early, what was there stands and `problem` says so."""
     lines, timeline.format = _Lines(), PYTORCH
     tpu: list[tuple[str, float, float]] = []
+    cpu: list[tuple[object, float, float, str]] = []
     try:
         for event in events:
             phase = event.get("ph")
@@ -76,13 +87,27 @@ def fill(timeline: Timeline, events: Iterable[dict[str, Any]]) -> None:
                 lines.name(event)
             elif phase == "X":
                 if event.get("cat") is None:
-                    _xla(timeline, event, lines, tpu)
+                    _xla(timeline, event, lines, tpu, cpu)
                 else:
                     _kineto(timeline, event, _key(event, "cat"))
     except Unreadable as problem:
         timeline.problem = str(problem)
     if tpu and not timeline.kernel_names:
         for name, start, time in tpu:
+            timeline.kernel(name, start, time)
+    elif cpu and not timeline.kernel_names:
+        _on_cpu(timeline, cpu)
+
+
+def _on_cpu(timeline: Timeline, operations: list[tuple[object, float, float, str]]) -> None:
+    """The operations of XLA's CPU client, without those that another one contains."""
+    timeline.format = XLA
+    timeline.notes.append("the trace has no device: the operations of XLA's CPU client are counted")
+    ends: dict[object, float] = {}
+    for thread, start, time, name in sorted(operations, key=lambda one: (one[1], -one[2])):
+        if start >= ends.get(thread, float("-inf")):
+            ends[thread] = start + time
+            timeline.origins.setdefault(name, LIBRARY if _CPU_LIBRARY.match(name) else GENERATED)
             timeline.kernel(name, start, time)
 
 
@@ -115,6 +140,9 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: _Key) -> None:
         operator = _number(args.get("External id"))
         if operator != UNKNOWN:
             timeline.operator(operator, name)
+        if name.startswith(COMPILED):
+            timeline.regions.add(_thread(event), timeline.number(name), start, start + time)
+            timeline.host(event.get("pid"))
     elif category == "user_annotation":
         timeline.spans.append(Span(name, start, start + time))
     elif category == "gpu_user_annotation":
@@ -128,7 +156,11 @@ def _thread(event: dict[str, Any]) -> int:
 
 
 def _xla(
-    timeline: Timeline, event: dict[str, Any], lines: _Lines, tpu: list[tuple[str, float, float]]
+    timeline: Timeline,
+    event: dict[str, Any],
+    lines: _Lines,
+    tpu: list[tuple[str, float, float]],
+    cpu: list[tuple[object, float, float, str]],
 ) -> None:
     line, times = lines.of(event), _times(event)
     if times is None:
@@ -138,6 +170,8 @@ def _xla(
     if line is None:
         if isinstance(args, dict) and "step_num" in args:
             timeline.spans.append(Span(f"{name}#{args['step_num']}", start, start + time))
+        elif isinstance(args, dict) and "hlo_op" in args and lines.of_cpu_client(event):
+            cpu.append((event.get("tid"), start, time, str(args["hlo_op"])))
         return
     timeline.format = XLA
     operation = str(args.get("hlo_op", "")) if isinstance(args, dict) else ""

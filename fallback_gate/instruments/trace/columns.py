@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MOST_FRAMES = 8
@@ -56,9 +57,7 @@ class Frames:
 
     def around(self, thread: int, when: float) -> tuple[int, ...]:
         """The names of the calls that were running at a time, innermost first."""
-        if self._callers is None:
-            self._callers = {each: self._nest(each) for each in self.names}
-        callers = self._callers.get(thread)
+        callers = self._nested().get(thread)
         if callers is None:
             return ()
         found: list[int] = []
@@ -68,6 +67,21 @@ class Frames:
                 found.append(self.names[thread][at])
             at = callers[at]
         return tuple(found)
+
+    def own(self) -> Iterator[tuple[int, float, float]]:
+        """Each call: its name, its start, and its time without that of the calls in it."""
+        for thread, callers in self._nested().items():
+            starts, ends = self.starts[thread], self.ends[thread]
+            times = [end - start for start, end in zip(starts, ends, strict=True)]
+            for row, caller in enumerate(callers):
+                if caller >= 0:
+                    times[caller] -= ends[row] - starts[row]
+            yield from zip(self.names[thread], starts, times, strict=True)
+
+    def _nested(self) -> dict[int, array[int]]:
+        if self._callers is None:
+            self._callers = {thread: self._nest(thread) for thread in self.names}
+        return self._callers
 
     def _nest(self, thread: int) -> array[int]:
         """Sort the calls of a thread by their start; the row of the call around each, -1 for none."""

@@ -5,6 +5,9 @@ calls by `correlationId`, `NVTX_EVENTS` the ranges that the program or PyTorch's
 CUDA graphs were traced as a whole (`--cuda-graph-trace=graph`, the default), their kernels are not in the
 file, only rows of `CUPTI_ACTIVITY_KIND_GRAPH_TRACE`: the trace then proves nothing about what ran inside.
 
+Each process numbers its calls from one, so that a call is known by its process too, which `globalPid` of a
+kernel and `globalTid` of a call hold in the same bits.
+
 Source: docs.nvidia.com/nsight-systems/UserGuide, "SQLite Schema Reference".
 """
 
@@ -56,16 +59,20 @@ def _take(timeline: Timeline, database: sqlite3.Connection) -> None:
         return
     texts = {number: str(text) for number, text in database.execute("SELECT id, value FROM StringIds")}
     kernel = "CUPTI_ACTIVITY_KIND_KERNEL"
+    has_processes = "globalPid" in _columns(database, kernel)
     if kernel in tables:
+        owner = "globalPid" if has_processes else "0"
         rows = database.execute(
-            f"SELECT demangledName, start, end, correlationId FROM {kernel} ORDER BY start"
+            f"SELECT demangledName, start, end, correlationId, {owner} FROM {kernel} ORDER BY start"
         )
-        for name, start, end, correlation in rows:
-            timeline.kernel(texts.get(name, "?"), start / 1000, (end - start) / 1000, correlation or 0)
+        for name, start, end, correlation, process in rows:
+            call = _call(correlation, process)
+            timeline.kernel(texts.get(name, "?"), start / 1000, (end - start) / 1000, call)
     for name, start, correlation, thread in _calls(database, tables):
         text = texts.get(name, "")
         if "Launch" in text:
-            timeline.launch(correlation, Launch(start / 1000, thread or 0, UNKNOWN, "GraphLaunch" in text))
+            call = _call(correlation, thread if has_processes else 0)
+            timeline.launch(call, Launch(start / 1000, thread or 0, UNKNOWN, "GraphLaunch" in text))
     for text, start, end in _ranges(database, tables, texts):
         timeline.spans.append(Span(text, start / 1000, end / 1000))
     whole = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
@@ -74,6 +81,15 @@ def _take(timeline: Timeline, database: sqlite3.Connection) -> None:
             "CUDA graphs were traced as a whole, so that their kernels are not in the file: profile with "
             "--cuda-graph-trace=node"
         )
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {str(row[1]) for row in database.execute(f"PRAGMA table_info({table})")}
+
+
+def _call(correlation: int | None, owner: int | None) -> int:
+    """The number of a call, told apart from those of other processes."""
+    return ((owner or 0) >> 24 & 0xFFFFFF) << 32 | (correlation or 0) & 0xFFFFFFFF
 
 
 def _calls(database: sqlite3.Connection, tables: set[str]) -> Iterator[Any]:

@@ -55,6 +55,7 @@ def evidence(
         notes=tuple(summary.notes),
         details=_details(summary),
         costs=costs(summary),
+        process=summary.process,
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TypeVar
 
 from fallback_gate.instruments.trace import kernels, steps
 from fallback_gate.instruments.trace.links import Link, Links
+from fallback_gate.instruments.trace.regions import Part, Regions
 from fallback_gate.instruments.trace.timeline import Timeline
+
+Key = TypeVar("Key")
 
 MOST_UNKNOWN = 0.5  # of the kernels, for the share of eager ones to mean something
 SMALL = 10.0  # us; a kernel under it does not hide its launch
@@ -46,6 +50,10 @@ class Summary:
     operators: dict[tuple[str, str], Operator] = field(default_factory=dict)
     functions: dict[str, Operator] = field(default_factory=dict)  # the user's, by frame, with what they call
     eager_functions: dict[str, Operator] = field(default_factory=dict)  # the same of eager kernels alone
+    parts: dict[Part, Operator] = field(default_factory=dict)  # eager kernels of what torch.compile runs
+    host_time: dict[str, float] = field(default_factory=dict)  # us around the graphs of each compile
+    time: float = 0.0  # us of all steps, from start to end
+    process: int | None = None
     outside: Counter[tuple[str, str]] = field(default_factory=Counter)  # operators out of every step
     problem: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -74,7 +82,9 @@ def summarise(timeline: Timeline) -> Summary:
             "mark them (torch: profiler.step(); Nsight: an NVTX range around each)"
         )
         found = [steps.Step(0.0, 0.0, list(range(len(timeline.kernel_names))))]
-    links = Links(timeline)
+    links, regions = Links(timeline), Regions(timeline)
+    whole.host_time, whole.process = regions.host_time(found), timeline.process
+    whole.time = sum(step.end - step.start for step in found)
     busy = []
     for step in found:
         seen: set[tuple[str, str]] = set()
@@ -82,8 +92,10 @@ def summarise(timeline: Timeline) -> Summary:
         before = whole.microseconds
         for kernel in step.kernels:
             link = links.of(kernel)
-            name = timeline.names[timeline.kernel_names[kernel]]
-            _count(whole, link, name, timeline.kernel_times[kernel])
+            name, time = timeline.names[timeline.kernel_names[kernel]], timeline.kernel_times[kernel]
+            _count(whole, link, name, time)
+            if link.origin == kernels.EAGER and (part := regions.of(kernel)) is not None:
+                _add(whole.parts, part, link.origin, time)
             seen.add((link.operator, link.origin))
             called.update(link.stack)
         for key in seen:
@@ -124,13 +136,15 @@ def _count(whole: Summary, link: Link, kernel: str, time: float) -> None:
     if link.stack:
         operator.stacks[link.stack] += 1
         for frame in set(link.stack):
-            function = whole.functions.setdefault(frame, Operator(frame, link.origin))
-            function.kernels += 1
-            function.microseconds += time
+            _add(whole.functions, frame, link.origin, time)
             if link.origin == kernels.EAGER:
-                eager = whole.eager_functions.setdefault(frame, Operator(frame, link.origin))
-                eager.kernels += 1
-                eager.microseconds += time
+                _add(whole.eager_functions, frame, link.origin, time)
+
+
+def _add(found: dict[Key, Operator], key: Key, origin: str, time: float) -> None:
+    one = found.setdefault(key, Operator(str(key), origin))
+    one.kernels += 1
+    one.microseconds += time
 
 
 def _of_totals(timeline: Timeline) -> Summary:

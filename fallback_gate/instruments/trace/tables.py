@@ -13,8 +13,8 @@ A row is known by its column names, whatever stands between them. On Ascend a ta
 operator that left the AI cores, and `aclnn...` is a call of one operator, as torch_npu makes them where no
 graph was compiled: both count as eager, the `aclnn` calls of fused and matrix operators aside.
 
-Sources: docs.nvidia.com/nsight-systems/UserGuide ("CLI stats report");
-rocm.docs.amd.com/projects/rocprofiler-sdk ("Using rocprofv3");
+Sources: docs.nvidia.com/nsight-systems/UserGuide ("CLI stats report"); source/lib/output/generateCSV.cpp of
+ROCm/rocprofiler-sdk at 00f9d2c, whose runtime copies and fills by kernels named `__amd_rocclr_...`;
 hiascend.com ("msprof: op_summary", "kernel_details").
 """
 
@@ -32,7 +32,7 @@ from fallback_gate.instruments.trace.timeline import Span, Timeline, Total
 from fallback_gate.sources.reader import Reader
 
 _LINES_BEFORE = 200  # lines that may stand before the names of the columns
-_COPIES = ("[CUDA memcpy", "[CUDA memset", "CopyDeviceTo", "CopyHostTo", "FillBuffer")
+_COPIES = ("[CUDA memcpy", "[CUDA memset", "CopyDeviceTo", "CopyHostTo", "FillBuffer", "__amd_rocclr_")
 _LIBRARY = re.compile(r"(?i)matmul|gemm|attention|conv|grouped|moe|rms_?norm|rope|swiglu|quant|hcom|hccl")
 _AI_CPU = ("AI_CPU", "AICPU")
 

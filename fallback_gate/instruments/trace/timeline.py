@@ -56,7 +56,9 @@ def _times() -> array[float]:
 class Timeline:
     """One trace. Columns that begin alike have the same length: kernels, launches, operators.
 
-    `origins` and `named_operators` are by the name of a kernel, for formats that tell them.
+    `origins` and `named_operators` are by the name of a kernel, for formats that tell them. `frames` are the
+    user's functions, `regions` what torch.compile runs. `process` is the process id on the host,
+    `UNKNOWN` where there are several.
     """
 
     format: str = ""
@@ -76,6 +78,8 @@ class Timeline:
     spans: list[Span] = field(default_factory=list)
     device_spans: list[Span] = field(default_factory=list)
     frames: Frames = field(default_factory=Frames)
+    regions: Frames = field(default_factory=Frames)
+    process: int | None = None
     origins: dict[str, str] = field(default_factory=dict)
     named_operators: dict[str, str] = field(default_factory=dict)
     totals: list[Total] = field(default_factory=list)
@@ -116,6 +120,13 @@ class Timeline:
         """Take one operator that ran on the host, by the number that launches name."""
         self.operators.keys.append(number)
         self.operator_names.append(self.number(name))
+
+    def host(self, process: object) -> None:
+        """Take the process that called; of two none is known."""
+        if isinstance(process, int) and self.process in (None, process):
+            self.process = process
+        else:
+            self.process = UNKNOWN
 
     def launch_of(self, kernel: int) -> Launch | None:
         """The call that started a kernel."""
