@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks import page, peers
 from benchmarks.measure import MIB
 from benchmarks.parts import PARTS, Plan
-from benchmarks.section import size, table
+from benchmarks.section import BARS, size, table
 
 SPARE = 1 << 30  # bytes of disk and of memory that are left alone
 
@@ -62,7 +62,7 @@ def main() -> None:
                 sections.append(section)
                 print("\n".join(("", *section.markdown())), flush=True)
     bars = [bar for section in sections for bar in section.bars]
-    print("\n".join(table(("what", "bar", "measured", ""), [bar.row() for bar in bars])))
+    print("\n".join(table(BARS, [bar.row() for bar in bars])))
     small = " (set for a whole run: in a quick one, start-up is most of the time)" if asked.quick else ""
     say(f"done, {sum(not bar.holds for bar in bars)} of {len(bars)} bars missed{small}")
     if asked.write:

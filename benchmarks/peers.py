@@ -12,7 +12,7 @@ from benchmarks.measure import Command
 
 HERE = Path(__file__).parent
 ANCHORS = HERE / "anchors.txt"
-SMALL = HERE.parent / "sample_logs/torch/recompile-limit.2.7.1.log"
+SMALL = HERE.parent / "sample_logs/torch/eager-backend.2.14.1.log"
 OURS, RIPGREP, GREP, SCRIPT, CAT = "fallback-gate", "ripgrep", "GNU grep", "first script", "cat"
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+BARS = ("what", "bar", "measured", "verdict")  # the columns of `Bar.row`
+
 
 class Bar(NamedTuple):
     """A limit that we set ourselves, and what was measured."""
