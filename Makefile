@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := sample_logs/moe-decoder-h200
+BENCH ?= --write
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
@@ -36,6 +37,10 @@ $(VENV)/.browser: $(VENV)/.developed
 
 $(VENV)/.fleet: $(VENV)/.developed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fleet]'
+	@touch $@
+
+$(VENV)/.benched: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 
 demo: $(VENV)/.installed ## Set up, and see a real log blocked
@@ -73,8 +78,8 @@ docs: $(VENV)/.developed ## Write what the pages and the index of readers take f
 pieces: $(VENV)/.developed ## Choose anew what the scan looks for
 	$(BIN)/python benchmarks/choose_pieces.py
 
-bench: $(VENV)/.developed ## Measure speed and memory beside peers
-	$(BIN)/python benchmarks/run.py
+bench: $(VENV)/.benched ## Measure speed and memory beside peers, for docs/speed.md; BENCH=--quick for a first look
+	$(BIN)/python -m benchmarks $(BENCH)
 
 $(VENV)/.mutants: $(VENV)/.developed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutants]'

@@ -2,16 +2,16 @@
 
 GitLab reads `description`, `check_name`, `fingerprint`, `severity`, and `location` with a path from the
 repository's root. Of two entries with one fingerprint it shows one, and it compares the report with that
-of the target branch by them, so they hold no line number.
+of the target branch by them, so they hold no line number. What does not fit is counted by the last entry.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fallback_gate.model import Class, Decision, Outcome, Verdict
+from fallback_gate.model import Class, Decision, Finding, Outcome, Verdict
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.gaps import gaps
@@ -20,6 +20,7 @@ from fallback_gate.reports.places import Place, place, policy_place
 
 DESCRIPTION_CHARACTERS = 1_000
 MOST = 5_000
+SEVERITIES = ("minor", "major", "critical", "blocker")
 NOWHERE = Place("fallback-gate.yaml", 1)  # what no place in the repository says stands where a policy would
 
 
@@ -28,17 +29,23 @@ def render(verdict: Verdict) -> str:
     entries: dict[str, dict[str, Any]] = {}
     for entry in _entries(verdict):
         entries.setdefault(entry["fingerprint"], entry)
-    return dump(list(entries.values())[:MOST])
+    found = list(entries.values())
+    if len(found) > MOST:
+        found[MOST - 1 :] = [_left_out(verdict, found[MOST - 1 :])]
+    return dump(found)
+
+
+def _left_out(verdict: Verdict, rest: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One entry for those that did not fit, as bad as the worst of them."""
+    worst = max((entry["severity"] for entry in rest), key=SEVERITIES.index)
+    text = f"{words.number(len(rest), 'more entry', 'more entries')} left out to keep this report small; "
+    spot = policy_place(verdict) or NOWHERE
+    return _entry("fallback-gate/left-out", text + "--format json has them all", worst, spot, "left out")
 
 
 def _entries(verdict: Verdict) -> Iterator[dict[str, Any]]:
     waived = verdict.outcome is Outcome.WAIVED
-    for decision in (Decision.BLOCKED, Decision.WARNED):
-        for group in by_operator(verdict.decided(decision)):
-            same: dict[str, list[Any]] = {}
-            for finding in group:
-                same.setdefault(finding.event.fingerprint, []).append(finding)
-            yield from (_finding(verdict, members, waived) for members in same.values())
+    yield from _findings(verdict, Decision.BLOCKED, waived)
     spot = policy_place(verdict) or NOWHERE
     for reason in verdict.reasons:
         yield _entry("fallback-gate/verdict", words.sentence(reason), "minor" if waived else "critical", spot)
@@ -53,6 +60,15 @@ def _entries(verdict: Verdict) -> Iterator[dict[str, Any]]:
         if log.problem and log.outcome is not None:
             text = f"{words.sentence(log.path)}: {words.sentence(log.problem)}"
             yield _entry("fallback-gate/log", text, "major", spot)
+    yield from _findings(verdict, Decision.WARNED, waived)
+
+
+def _findings(verdict: Verdict, decision: Decision, waived: bool) -> Iterator[dict[str, Any]]:
+    for group in by_operator(verdict.decided(decision)):
+        same: dict[str, list[Finding]] = {}
+        for finding in group:
+            same.setdefault(finding.event.fingerprint, []).append(finding)
+        yield from (_finding(verdict, members, waived) for members in same.values())
 
 
 def _finding(verdict: Verdict, group: Group, waived: bool) -> dict[str, Any]:

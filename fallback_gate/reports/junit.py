@@ -7,7 +7,8 @@ passing case for each hot entry and proven kind, so that an all-green page shows
 What the servers read decides the rest. Jenkins, GitLab, dorny/test-reporter, mikepenz/action-junit-report
 and EnricoMi/publish-unit-test-result agree on suite, classname, name, one failure, error or skipped
 element and its text; GitLab keeps only the first of two cases of one name and refuses files over 30 MB;
-some of the actions read `file` and `line`. No time stamp: one verdict, one text.
+Buildkite refuses files with more than 5,000 cases; some of the actions read `file` and `line`. No time
+stamp: one verdict, one text.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fallback_gate.model import Verdict
 from fallback_gate.reports import safe
 from fallback_gate.reports.junit_cases import RUN, Case, Result, cases, left_out
 
+MOST_CASES = 5_000  # that Buildkite takes
 FILE_BYTES = 25_000_000  # GitLab takes 30 MB; the rest is for indents and suites
 BODY_BYTES = 8 * 1024
 TEXT_CHARACTERS = 600  # of a name, a message, a property
@@ -94,18 +96,16 @@ def _suite_properties(verdict: Verdict, name: str) -> dict[str, str]:
     return {key: _attribute(value) for key, value in values.items() if value}
 
 
-def _within_limit(found: Iterable[Case]) -> Iterator[Case]:
+def _within_limit(found: Sequence[Case]) -> Iterator[Case]:
     """The cases, safe to write, as long as the file stays small enough; then one that counts the rest."""
-    room, rest = FILE_BYTES, []
-    for case in found:
+    room = FILE_BYTES
+    for at, case in enumerate(found):
         written = _safe(case)
         room -= _bytes(written)
-        if room > 0:
-            yield written
-        else:
-            rest.append(case)
-    if rest:
-        yield left_out(rest)
+        if room <= 0 or (at == MOST_CASES - 1 and at < len(found) - 1):
+            yield left_out(found[at:])
+            return
+        yield written
 
 
 def _unique(found: Iterable[Case]) -> Iterator[Case]:

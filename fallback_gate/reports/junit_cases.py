@@ -7,6 +7,7 @@ from build to build.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -16,6 +17,7 @@ from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Finding, Kind, LogReport, Outcome, Proof, State, Verdict
 from fallback_gate.reports import words
 from fallback_gate.reports.gaps import Gap, gaps
+from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import headline, waiver
 from fallback_gate.reports.places import in_repository
 
@@ -65,8 +67,9 @@ def cases(verdict: Verdict) -> list[Case]:
     logs = words.distinct(
         [*(log.path for log in verdict.logs), *(process.log for process in verdict.processes)]
     )
+    blocked = by_operator(verdict.decided(Decision.BLOCKED))
     found = [
-        *(_event(verdict, finding) for finding in verdict.decided(Decision.BLOCKED)),
+        *(_event(verdict, finding) for group in blocked for finding in group),
         *_run(verdict),
         *(case for log in verdict.logs if log.problem for case in _unread(verdict, log)),
         *(case for log in logs for case in _unproven(verdict, log)),
@@ -285,9 +288,11 @@ def _at_policy(verdict: Verdict, case: Case) -> Case:
 
 def left_out(rest: Sequence[Case]) -> Case:
     """One case for those that did not fit, as bad as the worst of them."""
-    worst = next(
-        (result for result in (Result.FAILED, Result.ERROR) if any(case.result is result for case in rest)),
-        Result.SKIPPED,
+    counts = Counter(case.result for case in rest)
+    worst = next((result for result in (Result.FAILED, Result.ERROR) if counts[result]), Result.SKIPPED)
+    of_these = ", ".join(f"{counts[result]:,} {result.value}" for result in Result if counts[result])
+    text = (
+        f"{words.number(len(rest), 'case')} left out to keep this file small ({of_these}); --format json has "
+        "them all"
     )
-    text = f"{words.number(len(rest), 'case')} left out to keep this file small; --format json has them all"
     return Case(RUN, f"{RUN}.size", text, worst, "left-out", text, text)

@@ -1,15 +1,17 @@
 """Room 7: the verdict as SARIF 2.1.0, for code scanning pages and editors.
 
 Written for the strictest reader: GitHub refuses a file with one result that has no place in the
-repository, ignores suppressions, shows 5,000 results, and matches alerts by a fingerprint that its upload
-action computes itself (`primaryLocationLineHash`), so ours has a key of its own. The file therefore
-holds what blocks; the rest comes on request, for tools that understand `suppressions`.
+repository or of more than 10 MB when packed, ignores suppressions, shows 5,000 results, and matches alerts
+by a fingerprint that its upload action computes itself (`primaryLocationLineHash`), so ours has a key of
+its own. The file therefore holds what blocks; the rest comes on request, for tools that understand
+`suppressions`. What does not fit is counted by the last result, since nobody looks for it elsewhere.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,8 +27,18 @@ from fallback_gate.reports.provenance import provenance
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST = 5_000
+MOST_BYTES = 9_000_000  # of results without indents, so that even what can't be packed stays under 10 MB
+MOST_SENTENCES = 200
 TEXT_CHARACTERS = 2_000
+LEFT_OUT = "fallback-gate/left-out"
 NOWHERE = Place("fallback-gate.yaml", 1)  # a result needs a place: where a policy would stand
+_LEFT_OUT_RULE = {
+    "id": LEFT_OUT,
+    "name": "LeftOut",
+    "shortDescription": {"text": "Results that are left out to keep the file small"},
+    "defaultConfiguration": {"level": "error"},
+    "properties": {"tags": ["compiler-fallback"]},
+}
 _ADDRESS = re.compile(r"https://[^\s<>\"'\\]+")
 
 
@@ -36,26 +48,62 @@ def render(verdict: Verdict, *, suppressed: bool = False) -> str:
     if suppressed:
         decisions = [Decision.BLOCKED, Decision.WARNED, Decision.ALLOWED]
     found = [f for decision in decisions for group in by_operator(verdict.decided(decision)) for f in group]
-    shown = found[:MOST]
-    rules: dict[str, Event] = {}
+    results = list(_within_limit(verdict, found))
+    shown, rest = found[: len(results)], found[len(results) :]
+    events: dict[str, Event] = {}
     for finding in shown:
-        rules.setdefault(finding.event.id, finding.event)
-    order = {name: at for at, name in enumerate(rules)}
+        events.setdefault(finding.event.id, finding.event)
+    rules = [_rule(event) for event in events.values()]
+    if rest:
+        results.append(_left_out(verdict, rest, len(rules)))
+        rules.append(_LEFT_OUT_RULE)
     run = {
         "tool": {
             "driver": {
                 "name": "fallback-gate",
                 "semanticVersion": verdict.tool_version,
-                "rules": [_rule(event) for event in rules.values()],
+                "rules": rules,
             }
         },
-        "invocations": [_invocation(verdict, len(found) - len(shown))],
+        "invocations": [_invocation(verdict, len(rest))],
         "artifacts": [_artifact(log) for log in verdict.logs],
-        "results": [_result(verdict, finding, order) for finding in shown],
+        "results": results,
         "columnKind": "unicodeCodePoints",
         "properties": provenance(verdict),
     }
     return dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _within_limit(verdict: Verdict, found: Sequence[Finding]) -> Iterator[dict[str, Any]]:
+    """A result for each finding, as long as there is room; one place is kept for what counts the rest."""
+    room, order = MOST_BYTES, dict[str, int]()
+    for finding in found if len(found) <= MOST else found[: MOST - 1]:
+        result = _result(verdict, finding, order)
+        room -= len(json.dumps(result))
+        if room < 0:
+            return
+        yield result
+
+
+def _left_out(verdict: Verdict, rest: Sequence[Finding], rule: int) -> dict[str, Any]:
+    """The result that counts those which did not fit, as bad as the worst of them, which comes first."""
+    spot = policy_place(verdict) or NOWHERE
+    blocks = rest[0].decision is Decision.BLOCKED and verdict.outcome is not Outcome.WAIVED
+    at = {"artifactLocation": {"uri": uri(spot.file)}, "region": {"startLine": spot.line}}
+    return {
+        "ruleId": LEFT_OUT,
+        "ruleIndex": rule,
+        "kind": "fail",
+        "level": "error" if blocks else "note",
+        "message": _message(_more(len(rest), "result")),
+        "locations": [{"physicalLocation": at}],
+        "partialFingerprints": {"fallbackGate/v1": LEFT_OUT},
+    }
+
+
+def _more(count: int, noun: str) -> str:
+    more = words.number(count, f"more {noun}")
+    return f"{more} left out to keep this file small; --format json has them all"
 
 
 def _message(text: str) -> dict[str, str]:
@@ -89,7 +137,7 @@ def _pascal(name: str) -> str:
     return "".join(part.title() for part in name.split("_"))
 
 
-def _result(verdict: Verdict, finding: Finding, order: Mapping[str, int]) -> dict[str, Any]:
+def _result(verdict: Verdict, finding: Finding, order: dict[str, int]) -> dict[str, Any]:
     event = finding.event
     spot = place(verdict, finding) or NOWHERE
     where = words.where(event)
@@ -98,10 +146,10 @@ def _result(verdict: Verdict, finding: Finding, order: Mapping[str, int]) -> dic
     said += [f"Costs {cost}."] if (cost := words.cost(event)) else []
     said += [f"Log: {words.log_spot(event.log, event.line)}.", f"Policy: {words.rule(finding)}."]
     said += [f"Next: {words.sentence(event.help)}"] if event.help else []
-    names = words.distinct([event.op, *event.names])[:20]
+    names = words.distinct(filter(None, map(words.sentence, (event.op, *event.names))))[:20]
     result: dict[str, Any] = {
         "ruleId": words.sentence(event.id),
-        "ruleIndex": order[event.id],
+        "ruleIndex": order.setdefault(event.id, len(order)),
         "kind": "fail",
         "level": {Decision.BLOCKED: "error", Decision.WARNED: "warning"}.get(finding.decision, "note"),
         "message": _message(" ".join(said)),
@@ -111,7 +159,7 @@ def _result(verdict: Verdict, finding: Finding, order: Mapping[str, int]) -> dic
                     "artifactLocation": {"uri": uri(spot.file)},
                     "region": {"startLine": spot.line},
                 },
-                "logicalLocations": [{"fullyQualifiedName": words.sentence(name)} for name in names],
+                "logicalLocations": [{"fullyQualifiedName": name} for name in names],
             }
         ],
         "partialFingerprints": {"fallbackGate/v1": words.sentence(event.fingerprint)},
@@ -181,20 +229,25 @@ def _invocation(verdict: Verdict, left_out: int) -> dict[str, Any]:
 def _notifications(verdict: Verdict, left_out: int) -> Iterator[dict[str, Any]]:
     level = "error" if verdict.outcome in (None, Outcome.UNPROVEN, Outcome.BLOCKED) else "warning"
     spot = policy_place(verdict)
-    for text in (*_gaps(verdict), *verdict.reasons, *verdict.errors):
+    told = [*_gaps(verdict), *verdict.reasons, *verdict.errors]
+    for text in _some(told, "sentence"):
         said: dict[str, Any] = {"level": level, "message": _message(words.sentence(text))}
         if spot:
             said["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri(spot.file)}}}]
         yield said
-    for log in verdict.logs:
-        if log.problem:
-            yield {"level": "warning", "message": _message(words.sentence(f"{log.path}: {log.problem}"))}
+    for text in _some([f"{log.path}: {log.problem}" for log in verdict.logs if log.problem], "log"):
+        yield {"level": "warning", "message": _message(words.sentence(text))}
     pardon = waiver(verdict)
     if pardon:
         yield {"level": "warning", "message": _message(pardon)}
     if left_out:
-        more = f"{left_out:,} more results are left out here; --format json has them all"
-        yield {"level": "warning", "message": _message(more)}
+        yield {"level": "warning", "message": _message(_more(left_out, "result"))}
+
+
+def _some(told: Sequence[str], noun: str) -> Iterator[str]:
+    yield from told[:MOST_SENTENCES]
+    if len(told) > MOST_SENTENCES:
+        yield _more(len(told) - MOST_SENTENCES, noun)
 
 
 def _gaps(verdict: Verdict) -> Sequence[str]:

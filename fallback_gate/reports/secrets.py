@@ -9,11 +9,13 @@ they take too long to load for a command that starts in a tenth of a second.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from fallback_gate.patterns import Pattern
 
 HIDDEN: Final = "***"
+SHORT: Final = 400  # characters: names, hints and reasons, which come again and again
 
 _KEY = (
     r"(?:pass(?:word|wd|phrase)|secret(?:[_-]?(?:access[_-]?)?key)?|session[_-]?token"
@@ -145,6 +147,10 @@ def redact(text: str) -> str:
 
     A home folder becomes `~`.
     """
+    return _known(text) if len(text) <= SHORT else _redacted(text)
+
+
+def _redacted(text: str) -> str:
     lowered = text.lower()
     if any(hint in lowered for hint in _HOME_HINTS):
         for pattern in _HOMES:
@@ -154,3 +160,6 @@ def redact(text: str) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
+
+
+_known = lru_cache(maxsize=4_096)(_redacted)

@@ -34,8 +34,8 @@ MOST_GROWN = 1 << 30  # bytes that a file may gain while it is read
 
 class FileReader:
     """Bytes from the operating system. `expected` is the size in bytes when the file was opened; None for
-    what has no size, such as a pipe. A file that is written on is read to the end that it has by then, unless it
-    grows without end."""
+    what has no size, such as a pipe. A file that is written on is read to the end that it has by then, unless
+    it grows without end."""
 
     def __init__(self, file: RawFile, expected: int | None = None) -> None:
         self._file = file

@@ -6,9 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
-from fallback_gate.model import Location, Outcome, Verdict
+from fallback_gate.model import Class, Location, Outcome, Verdict
 from fallback_gate.reports import gitlab
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE
@@ -57,6 +58,28 @@ def test_waived_is_minor() -> None:
     (entry,) = read(sample.waived_run())
     assert entry["severity"] == "minor"
     assert "waived" in entry["description"]
+
+
+def test_what_is_left_out_is_an_entry_as_bad_as_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitlab, "MOST", 100)
+    cold = tuple(
+        replace(sample.blocked(op=f"op{number}", fingerprint=f"{number}"), event_class=Class.UNLISTED)
+        for number in range(150)
+    )
+    found = read(sample.blocked_run(findings=(*cold, sample.blocked()), reasons=("a budget",)))
+    assert len(found) == 100
+    assert found[0]["severity"] == "blocker"  # the hot one, which came last
+    last = found[-1]
+    assert (last["check_name"], last["severity"]) == ("fallback-gate/left-out", "critical")
+    assert last["description"].startswith("53 more entries left out")
+
+
+def test_all_that_fit_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitlab, "MOST", 3)
+    findings = tuple(sample.blocked(op=f"op{number}", fingerprint=f"{number}") for number in range(3))
+    assert {entry["check_name"] for entry in read(sample.blocked_run(findings=findings))} == {
+        "torch/graph-break"
+    }
 
 
 def test_no_place_in_the_repository() -> None:

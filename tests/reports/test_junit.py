@@ -238,6 +238,32 @@ def test_small_however_many_events() -> None:
     assert "cut here" in (root.find(".//failure").text or "")
 
 
+def test_at_most_what_the_strictest_server_takes_and_the_hot_path_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Buildkite refuses a file with more than 5,000 cases. Here at a tenth of them."""
+    assert junit.MOST_CASES == 5_000
+    monkeypatch.setattr(junit, "MOST_CASES", 500)
+    cold = tuple(
+        replace(sample.blocked(op=f"op{number}"), event_class=Class.UNLISTED) for number in range(600)
+    )
+    root = read(sample.blocked_run(findings=(*cold, sample.blocked())))
+    cases = list(root.iter("testcase"))
+    assert len(cases) == 500
+    assert cases[0].get("name") == "gate_attn: graph_break"
+    left = next(case for case in cases if "left out" in (case.get("name") or ""))
+    what = "105 cases left out to keep this file small (3 passed, 102 failure); --format json has them all"
+    assert left.get("name") == what
+    assert left.find("failure") is not None
+    assert root.get("failures") == "500"
+
+
+def test_as_many_as_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = names(read(sample.many_ranks_run()))
+    monkeypatch.setattr(junit, "MOST_CASES", len(whole))
+    assert names(read(sample.many_ranks_run())) == whole
+
+
 def read_text(text: str) -> etree._Element:
     return etree.fromstring(text.encode(), etree.XMLParser(huge_tree=True))
 

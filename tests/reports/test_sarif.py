@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import random
+import string
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +16,7 @@ import sarif.loader
 from hypothesis import given, settings
 
 from fallback_gate.inputs import Repository, RulesFile
-from fallback_gate.model import Location, Outcome, PolicySummary, Verdict
+from fallback_gate.model import Finding, Location, Outcome, PolicySummary, Verdict
 from fallback_gate.reports import sarif as report
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE
@@ -159,7 +162,43 @@ def test_at_most_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     run = read(sample.blocked_run(findings=findings))
     assert len(run["results"]) == 200
     assert run["results"][0]["properties"]["class"] == "hot"
-    assert "400 more" in run["invocations"][0]["toolExecutionNotifications"][-1]["message"]["text"]
+    told = run["invocations"][0]["toolExecutionNotifications"][-1]["message"]["text"]
+    assert told.startswith("401 more results left out")
+    last = run["results"][-1]
+    assert (last["ruleId"], last["level"], last["message"]["text"]) == (report.LEFT_OUT, "error", told)
+
+
+def test_as_many_as_are_shown_and_not_one_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST", 200)
+    run = read(sample.blocked_run(findings=sample.many_events_run(200).findings))
+    assert len(run["results"]) == 200
+    assert report.LEFT_OUT not in {result["ruleId"] for result in run["results"]}
+
+
+def test_under_ten_megabytes_when_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitHub refuses a larger file whole, and noise can't be packed. Here at a twentieth of the size."""
+    assert report.MOST_BYTES <= 9_000_000
+    monkeypatch.setattr(report, "MOST_BYTES", report.MOST_BYTES // 20)
+    chance = random.Random(1)
+    noise = "".join(chance.choices(string.ascii_letters + string.digits, k=200_000))
+
+    def event(number: int) -> Finding:
+        at = 700 * number
+        return sample.blocked(op=f"op{number}", text=noise[at : at + 2_000], reason=noise[at : at + 3_000])
+
+    text = report.render(sample.blocked_run(findings=tuple(map(event, range(250)))))
+    assert len(gzip.compress(text.encode())) < 10_000_000 / 20
+    (run,) = json.loads(text)["runs"]
+    left_out = int(run["results"][-1]["message"]["text"].split()[0])
+    assert len(run["results"]) - 1 + left_out == 250
+    assert left_out < 200
+
+
+def test_a_run_of_many_logs_has_few_sentences() -> None:
+    run = read(sample.verdict(Outcome.UNPROVEN, 3, reasons=tuple(f"rank {n} is missing" for n in range(900))))
+    told = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
+    assert len(told) == report.MOST_SENTENCES + 1
+    assert told[-1].startswith(f"{900 - report.MOST_SENTENCES} more sentences left out")
 
 
 @settings(max_examples=40, deadline=None)
