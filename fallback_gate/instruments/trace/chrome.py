@@ -3,7 +3,8 @@
 PyTorch (Kineto): `ph: X`, times in us. `cat: kernel` is a kernel, `args.correlation` leads to the launch call
 (`cuda_runtime`, `cuda_driver`), `args["External id"]` to the operator (`cpu_op`) that made the call. All
 kernels of a CUDA graph share the correlation of one `cudaGraphLaunch`. `user_annotation` holds
-`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set.
+`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set; with
+`record_shapes=True` a `cpu_op` has `Input Dims` and `Input type`.
 
 XLA and JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`): no categories. `process_name` says the device
 (`/device:GPU:0`), `thread_name` the line: `Stream #...` holds kernels with `args.hlo_op`, `XLA Ops` the
@@ -30,6 +31,7 @@ _NOT_THE_USERS = re.compile(
     r"^<|<built-in|(^|/)(torch|site-packages|dist-packages)/|^(threading|contextlib|runpy|functools|queue)\.py|"
     r"importlib|/lib/python3|torchinductor_|(^|/)c[a-z2-7]{30,}\.py|: torch_dynamo_resume_in_|^nn\.Module: "
 )
+MOST_INPUTS = 8
 _DEVICE = re.compile(r"/device:(?!CPU)")
 
 
@@ -106,13 +108,26 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: object) -> None
     elif category == "cpu_op":
         operator = _number(args.get("External id"))
         if operator != UNKNOWN:
-            timeline.operator(operator, name)
+            timeline.operator(operator, name, _inputs(args))
     elif category == "user_annotation":
         timeline.spans.append(Span(name, start, start + time))
     elif category == "gpu_user_annotation":
         timeline.device_spans.append(Span(name, start, start + time))
     elif category == "python_function" and not _NOT_THE_USERS.search(name):
         timeline.frames.add(_thread(event), timeline.number(name), start, start + time)
+
+
+def _inputs(args: dict[str, Any]) -> str:
+    """The inputs that `record_shapes=True` recorded, those that are tensors: `24x2048 bfloat16, ...`."""
+    dims, types = args.get("Input Dims"), args.get("Input type")
+    if not isinstance(dims, list) or not isinstance(types, list):
+        return ""
+    tensors = [
+        f"{'x'.join(map(str, dim))} {kind.removeprefix('c10::')}"
+        for dim, kind in zip(dims, types, strict=False)
+        if isinstance(dim, list) and dim and all(isinstance(n, int) for n in dim) and isinstance(kind, str)
+    ]
+    return ", ".join(tensors[:MOST_INPUTS])
 
 
 def _thread(event: dict[str, Any]) -> int:

@@ -1,0 +1,115 @@
+"""The walk of the coverage matrix: logs through the gate, all other files through the annex, one matrix out.
+
+The gate says what fell back; traces, profiles and graphs say whose kernel computes what; the output code in a
+log says what was generated. All of it becomes one matrix, which is held against the policy's hot list.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from fallback_gate.coverage import Collection, collect, events, reading, store
+from fallback_gate.coverage.hold import Evidence, hold
+from fallback_gate.errors import InputError
+from fallback_gate.gate import check
+from fallback_gate.matrix import Cell, Held, Place, Read
+from fallback_gate.model import Finding, Verdict
+from fallback_gate.sources import Source
+
+WEAK = "the logs could not have shown every fallback: `fallback-gate check` says why"
+
+
+def cover(
+    logs: Sequence[str],
+    traces: Sequence[str] = (),
+    policy: str | None = None,
+    *,
+    floor: Sequence[str] = (),
+    kept: str | None = None,
+    backend: str | None = None,
+    target: str | None = None,
+    today: date | None = None,
+    rules: Sequence[str] = (),
+    exit_zero: bool = False,
+    progress: Callable[[Source, int], None] | None = None,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Held:
+    """Make the coverage matrix and hold it against a policy.
+
+    `logs`: logs, profiles, layers, graphs and matrices; `traces`: kernel traces. `floor`: traces and profiles
+    of the reference implementation. `kept`: a matrix whose other back ends stay. `backend`: the name that
+    traces and profiles get. `target`: the provider or device that was asked. The rest is as in `gate.check`.
+
+    Raises `InputError` for what can't be read, and `PolicyError`.
+    """
+    if not logs and not traces:
+        raise InputError("nothing to read: name a log, a profile, a graph, or a --trace")
+    today, cwd = today or datetime.now(timezone.utc).date(), cwd or Path.cwd()
+    inputs = reading.sort_out(logs, cwd)
+    code, read = reading.code_of(inputs.sources)
+    asked = reading.Asked(backend, target, code, reading.times_of(inputs.files))
+    found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
+    found += [reading.read_trace(path, asked, cwd) for path in traces]
+    fresh = Collection(cell for one in found for cell in one.cells)
+    fresh.add(collect.backend(code.cells(), backend))
+    notes = [f"{one.read.path}: {note}" for one in found for note in one.notes]
+    told: dict[Place, Finding] = {}
+    proven = False
+    if inputs.logs:
+        verdict = check(
+            inputs.logs, policy, today=today, rules=rules, progress=progress, cwd=cwd, environ=environ
+        )
+        if verdict.errors:
+            raise InputError("\n".join(verdict.errors))
+        cells, told = events.of_events(verdict.findings)
+        fresh.add(cells)
+        read += _of_logs(verdict, cells)
+        proven = verdict.proven
+        notes += [] if proven else [WEAK]
+    now = fresh.matrix()
+    matrix = store.merged(store.load(kept), now) if kept else now
+    if floor:
+        cells = collect.with_floor(matrix.cells, _reference(floor, cwd))
+        matrix = Collection(cells).matrix()
+    evidence = Evidence(
+        fresh=frozenset(cell.place for cell in now.cells),
+        functions=frozenset(name for one in found for name in one.functions),
+        told=told,
+        proven=proven,
+        step={one.cells[0].backend: one.step for one in found if one.step and one.cells},
+        read=(*(one.read for one in found), *read),
+        notes=notes,
+    )
+    return hold(
+        matrix, evidence, policy, today=today, cwd=cwd, exit_zero=exit_zero, environ=environ or os.environ
+    )
+
+
+def _of_logs(verdict: Verdict, cells: Sequence[Cell]) -> list[Read]:
+    """The logs of the gate; one alone has all cells."""
+    logs = verdict.logs
+    by_log = {log.path: 0 for log in logs}
+    for finding, _ in zip(verdict.findings, cells, strict=True):
+        by_log[finding.event.log] = by_log.get(finding.event.log, 0) + 1
+    return [
+        Read(log.path, "log", by_log[log.path], log.problem if log.problem and log.recognised else None)
+        for log in logs
+    ]
+
+
+def _reference(floor: Sequence[str], cwd: Path) -> list[Cell]:
+    """The cells of the reference implementation."""
+    cells: list[Cell] = []
+    inputs = reading.sort_out(floor, cwd)
+    asked = reading.Asked(times=reading.times_of(inputs.files))
+    for source, kind in inputs.files:
+        cells += reading.read(source, kind, asked, cwd).cells
+    for path in inputs.logs:
+        cells += reading.read_trace(path, asked, cwd).cells
+    if not any(cell.microseconds is not None for cell in cells):
+        raise InputError(f"{floor[0]}: a floor is a trace or a profile with times, and this has none")
+    return cells
