@@ -7,6 +7,7 @@ log says what was generated. All of it becomes one matrix, which is held against
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -17,7 +18,7 @@ from fallback_gate.errors import InputError
 from fallback_gate.gate import check
 from fallback_gate.matrix import Cell, Held, Place, Read
 from fallback_gate.model import Finding, Verdict
-from fallback_gate.sources import Source
+from fallback_gate.sources import Source, expand
 
 WEAK = "the logs could not have shown every fallback: `fallback-gate check` says why"
 
@@ -50,15 +51,10 @@ def cover(
         raise InputError("nothing to read: name a log, a profile, a graph, or a --trace")
     today, cwd = today or datetime.now(timezone.utc).date(), cwd or Path.cwd()
     inputs = reading.sort_out(logs, cwd)
-    code, read = reading.code_of(inputs.sources)
-    asked = reading.Asked(backend, target, code, reading.times_of(inputs.files))
-    found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
-    found += [reading.read_trace(path, asked, cwd) for path in traces]
-    fresh = Collection(cell for one in found for cell in one.cells)
-    fresh.add(collect.backend(code.cells(), backend))
-    notes = [f"{one.read.path}: {note}" for one in found for note in one.notes]
+    fresh, read, notes = Collection(), list[Read](), list[str]()
     told: dict[Place, Finding] = {}
     proven = False
+    sources = inputs.sources
     if inputs.logs:
         verdict = check(
             inputs.logs, policy, today=today, rules=rules, progress=progress, cwd=cwd, environ=environ
@@ -67,9 +63,17 @@ def cover(
             raise InputError("\n".join(verdict.errors))
         cells, told = events.of_events(verdict.findings)
         fresh.add(cells)
-        read += _of_logs(verdict, cells)
+        read = _of_logs(verdict)
         proven = verdict.proven
-        notes += [] if proven else [WEAK]
+        notes = [] if proven else [WEAK]
+        sources = [*sources, *_sealed_traces(verdict, sources, cwd)]
+    code, of_code = reading.code_of(sources)
+    asked = reading.Asked(backend, target, code, reading.times_of(inputs.files))
+    found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
+    found += [reading.read_trace(path, asked, cwd) for path in traces]
+    fresh.add(cell for one in found for cell in one.cells)
+    fresh.add(collect.backend(code.cells(), backend))
+    notes += [f"{one.read.path}: {note}" for one in found for note in one.notes]
     now = fresh.matrix()
     matrix = store.merged(store.load(kept), now) if kept else now
     if floor:
@@ -81,7 +85,7 @@ def cover(
         told=told,
         proven=proven,
         step={one.cells[0].backend: one.step for one in found if one.step and one.cells},
-        read=(*(one.read for one in found), *read),
+        read=(*(one.read for one in found), *of_code, *read),
         notes=notes,
     )
     return hold(
@@ -89,15 +93,20 @@ def cover(
     )
 
 
-def _of_logs(verdict: Verdict, cells: Sequence[Cell]) -> list[Read]:
-    """The logs of the gate; one alone has all cells."""
-    logs = verdict.logs
-    by_log = {log.path: 0 for log in logs}
-    for finding, _ in zip(verdict.findings, cells, strict=True):
-        by_log[finding.event.log] = by_log.get(finding.event.log, 0) + 1
+def _sealed_traces(verdict: Verdict, sources: Sequence[Source], cwd: Path) -> list[Source]:
+    """The structured traces that seals of the logs brought along."""
+    known = {source.path for source in sources}
+    brought = [log.path for log in verdict.logs if log.path not in known and os.path.isfile(cwd / log.path)]
+    return expand(brought, cwd)[0]
+
+
+def _of_logs(verdict: Verdict) -> list[Read]:
+    """The logs that the gate judged, each with the number of events that it reported first."""
+    counts = Counter(finding.event.log for finding in verdict.findings)
     return [
-        Read(log.path, "log", by_log[log.path], log.problem if log.problem and log.recognised else None)
-        for log in logs
+        Read(log.path, "log", counts[log.path], log.problem)
+        for log in verdict.logs
+        if log.outcome is not None
     ]
 
 

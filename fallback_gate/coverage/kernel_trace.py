@@ -6,6 +6,7 @@ kernel's name. A kernel that a compiler fused counts for each operator in it, wi
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -126,9 +127,14 @@ def _parts(key: _Key, code: OutputCode) -> Iterable[Part]:
         return [Part(operator(name), shape, dtype) for name in told]
     if told:
         inside = [Part(operator(name)) for name in told if computes(kernel, name)]
-        return inside or (Part(kernels.short(kernel)),)
+        return inside or (Part(_unnumbered(kernel)),)
     named = family(kernel) if link.origin in (kernels.LIBRARY, kernels.OTHER, kernels.GENERATED) else None
-    return (Part(named or link.operator),)
+    return (Part(named or _unnumbered(link.operator)),)
+
+
+def _unnumbered(name: str) -> str:
+    """A kernel's name without the number that a compiler gave it, which changes with the program."""
+    return re.sub(r"[._]\d+$", "", name)[:LONGEST_NAME]
 
 
 def _inputs(said: str) -> tuple[str, str]:

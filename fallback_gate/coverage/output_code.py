@@ -1,14 +1,14 @@
 """The annex, the coverage matrix: what Inductor generated and what it left to a library, by its output code.
 
 `TORCH_LOGS=output_code` prints the wrapper of each graph, and a structured trace (TORCH_TRACE) holds it as
-`inductor_output_code`. Above each Triton or C++ kernel stand the operators in it: `Original ATen: [aten.mul,
+`inductor_output_code`. Above each Triton kernel stand the operators in it: `Original ATen: [aten.mul,
 ...]`, and from 2.9 on their shapes and types (`%mul : Tensor "bf16[24, 2048][2048, 1]cuda:0"...
-call_function[ target=torch.ops.aten.mul.Tensor]`). In `call` stand the kernels as they are started and the
+call_function[target=torch.ops.aten.mul.Tensor]`). In `call` stand the kernels as they are started and the
 calls of library kernels, `extern_kernels.mm(..., out=buf2)`, whose buffers have shapes above. What `call`
 asks the framework for, `torch.ops.aten.topk.default(...)`, is a fallback, which the reader of the log
 reports.
 
-Source: torch/_inductor/codegen/wrapper.py and triton.py in pytorch/pytorch; seen in 2.7.1, 2.11.0, 2.14.1.
+Source: torch/_inductor/codegen/wrapper.py and triton.py in pytorch/pytorch; seen in 2.4.1, 2.9.1, 2.11.0, 2.14.1.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fallback_gate.compilers.torch_log import parse
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.kernel_names import computes
 from fallback_gate.events.names import operator
+from fallback_gate.instruments.trace.fused import fused
 from fallback_gate.matrix import Cell, Column
 
 MOST_STARTS: Final = 200_000
@@ -149,10 +150,11 @@ class _Reader:
 
     def _kernel(self, name: str) -> None:
         shown = {part.op for part in self._nodes}
-        parts = [*self._nodes, *(part for part in self._named if part.op not in shown)]
+        named = self._named or [Part(op) for op in fused(name)]  # C++ kernels have no comment
+        parts = [*self._nodes, *(part for part in named if part.op not in shown)]
         kept = dict.fromkeys(part for part in parts if not _is_free(part.op) and computes(name, part.op))
-        self.code.kernels.setdefault(name, tuple(kept))
-        self._nodes = []
+        self.code.kernels[name] = tuple(kept)
+        self._named, self._nodes = [], []
 
     def _body(self, line: str) -> None:
         if found := _MADE.match(line):

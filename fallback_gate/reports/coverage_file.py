@@ -38,7 +38,11 @@ def _data(cell: Cell) -> dict[str, Any]:
         "reason": _text(cell.reason) if cell.reason else None,
     }
     place = {key: _text(value) for key, value in cell.place._asdict().items() if key != "column"}
-    said = {key: value for key, value in further.items() if value not in (None, False, [])}
+    said = {
+        key: value
+        for key, value in further.items()
+        if value is not None and value is not False and value != []
+    }
     return {**place, "column": cell.column.value, **said}
 
 

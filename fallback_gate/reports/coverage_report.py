@@ -21,8 +21,9 @@ SCHEMA: Final = "fallback-gate/coverage-1"
 MOST_ROWS = 40
 MOST_MARKDOWN_ROWS = 1000
 HEADS: Final = ("operator", "shape", "type", "back end", "column", "us a step", "floor", "by")
-BACKEND: Final = HEADS.index("back end")
-WIDTHS: Final = (32, 24, 8, 16, 18, 12, 26, 24)  # columns of the table in the text report, at most
+BACKEND, BY = HEADS.index("back end"), HEADS.index("by")
+WIDE = 120  # columns of a terminal that has room for the kernels
+WIDTHS: Final = (36, 28, 8, 16, 18, 12, 26, 32)  # columns of the table in the text report, at most
 _STYLES: Final = {Outcome.PASS: "bold green", Outcome.BLOCKED: "bold red", Outcome.UNPROVEN: "bold yellow"}
 _SIGNS: Final = {Outcome.PASS: "✅ PASS", Outcome.BLOCKED: "❌ BLOCKED", Outcome.UNPROVEN: "❓ UNPROVEN"}
 _ORDER: Final = {Column.FALLBACK: 0, Column.UNKNOWN: 1}
@@ -75,12 +76,10 @@ def _table(sheet: Sheet, held: Held) -> Iterator[str]:
     cells = ranked(held)
     shown = cells[: sheet.most(MOST_ROWS)]
     rows = [HEADS, *(_shortened(row(held, cell), sheet) for cell in shown)]
-    one = len(held.matrix.backends) == 1
-    told = [
-        at
-        for at, column in enumerate(zip(*rows[1:], strict=True))
-        if any(column) and not (one and at == BACKEND)
-    ]
+    left_out = {BACKEND} if len(held.matrix.backends) == 1 else set()
+    left_out |= set() if sheet.everything or sheet.width >= WIDE else {BY}
+    filled = (at for at, column in enumerate(zip(*rows[1:], strict=True)) if any(column))
+    told = [at for at in filled if at not in left_out]
     rows = [[texts[at] for at in told] for texts in rows]
     head, *body = layout.table(rows, 10_000 if sheet.everything else sheet.width)
     yield sheet.paint("  ".join(head).rstrip(), "bold")
@@ -89,7 +88,7 @@ def _table(sheet: Sheet, held: Held) -> Iterator[str]:
         said = "  ".join(line).rstrip()
         yield sheet.paint(said, style) if style else said
     yield from sheet.rest(len(cells) - len(shown))
-    if any(cell.shared for cell in shown):
+    if any(cell.shared and cell.microseconds is not None for cell in shown):
         yield "<= the time of kernels that compute other operators too"
 
 
@@ -226,7 +225,7 @@ def _markdown(held: Held) -> Iterator[str]:
         )
     if len(cells) > MOST_MARKDOWN_ROWS:
         yield from ("", f"And {len(cells) - MOST_MARKDOWN_ROWS:,} more; the CSV has them all.")
-    if any(cell.shared for cell in cells):
+    if any(cell.shared and cell.microseconds is not None for cell in cells):
         yield from ("", safe.markdown("<= the time of kernels that compute other operators too."))
 
 
