@@ -43,7 +43,7 @@ class Place(NamedTuple):
 class Cell:
     """One operator at one shape and type on one back end, and whose kernel computes it.
 
-    `shape` and `dtype` are empty where the file does not tell them; an arrow stands before the shape of a
+    `shape` and `dtype` are empty where the file does not tell them; `out` stands before the shape of a
     result. `by` names the kernels or the provider. `microseconds` is the time of its kernels in a step (a
     run, a request); `shared` says that these kernels compute other operators too. `floor` is the time that
     the reference implementation takes, in microseconds a step. `names` are further names, layers among them,

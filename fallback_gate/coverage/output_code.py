@@ -8,7 +8,7 @@ calls of library kernels, `extern_kernels.mm(..., out=buf2)`, whose buffers have
 asks the framework for, `torch.ops.aten.topk.default(...)`, is a fallback, which the reader of the log
 reports.
 
-Source: torch/_inductor/codegen/wrapper.py and triton.py in pytorch/pytorch; seen in 2.4.1, 2.9.1, 2.11.0, 2.14.1.
+Source: torch/_inductor/codegen/wrapper.py and triton.py in pytorch/pytorch; seen in 2.4.1 to 2.14.1.
 """
 
 from __future__ import annotations

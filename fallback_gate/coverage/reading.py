@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -128,25 +129,23 @@ def code_of(sources: Iterable[Source]) -> tuple[OutputCode, list[Read]]:
 
 
 def times_of(files: Iterable[tuple[Source, Format]]) -> dict[str, float]:
-    """The times of TensorRT's layers, by their names. Raises `InputError`."""
+    """The times of TensorRT's layers, by their names; a damaged profile is told where it is read."""
     found: dict[str, float] = {}
     for source, kind in files:
         if kind is Format.TENSORRT_TIMES:
-            try:
+            with suppress(Unreadable):
                 found |= tensorrt.profile(text_of(source))
-            except Unreadable as wrong:
-                raise InputError(f"{source.path}: {wrong}") from None
     return found
 
 
 def read(source: Source, kind: Format, asked: Asked, cwd: Path) -> Found:
-    """Read one structured file. Raises `InputError` for what can't be read at all."""
+    """Read one structured file; what is damaged proves less. Raises `InputError` for an invalid matrix."""
     if kind is Format.TRACE:
         return read_trace(str(source.file) if source.file and not source.member else source.path, asked, cwd)
     try:
         cells, problem, notes = _read(source, kind, asked)
     except Unreadable as wrong:
-        raise InputError(f"{source.path}: {wrong}") from None
+        return Found(Read(source.path, kind.value, 0, str(wrong)))
     named = cells if kind is Format.MATRIX else backend(cells, asked.backend)
     return Found(Read(source.path, kind.value, len(named), problem), tuple(named), notes=notes)
 
@@ -160,6 +159,8 @@ def _read(source: Source, kind: Format, asked: Asked) -> tuple[list[Cell], str |
             return (*openvino.cells(stream, asked.target), ())
     if kind is Format.TENSORRT:
         return (*tensorrt.layers(text_of(source), asked.times), ())
+    if kind is Format.TENSORRT_TIMES:
+        tensorrt.profile(text_of(source))
     if kind is Format.MATRIX:
         return list(store.parse(text_of(source), source.path).cells), None, ()
     return [], None, ()

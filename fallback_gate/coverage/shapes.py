@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 MOST_INPUTS: Final = 8
-RESULT: Final = "-> "  # before the shape of a result, where a file does not tell those of the inputs
+RESULT: Final = "out "  # before the shape of a result, where a file does not tell those of the inputs
 
 _SPELLED: Final = {
     "float": "f32", "float32": "f32", "fp32": "f32", "double": "f64", "float64": "f64", "fp64": "f64",

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from fallback_gate.covering import cover
 from fallback_gate.errors import InputError, PolicyError
 from fallback_gate.matrix import Cell, Column, Matrix
 from fallback_gate.model import Kind, Outcome, Scope
 from fallback_gate.reports import coverage_file
-from tests.coverage.matrices import LOGS, PROFILES, TRACES, cells, columns, held
+from tests.coverage.matrices import LOGS, PROFILES, TODAY, TRACES, cells, columns, held
+from tests.instruments.command import run
 
 CUSTOM_OP = LOGS / "moe-decoder-h200" / "custom-op.debug.log.gz"
 FIXED = LOGS / "moe-decoder-h200" / "fixed.debug.log.gz"
@@ -141,6 +143,20 @@ def test_a_share_of_the_step_can_be_hot(tmp_path: Path) -> None:
     assert held(tmp_path, traces=[trace], hot=hot).outcome is Outcome.BLOCKED
     hot = [{"op": "aten::topk", "share_of_step": ">5%"}, {"op": "aten::_grouped_mm"}]
     assert held(tmp_path, traces=[trace], hot=hot).outcome is not Outcome.BLOCKED
+
+
+def test_the_hot_list_of_a_good_run_holds_the_next_ones(tmp_path: Path) -> None:
+    """`policy hot` writes it from a trace: the run itself passes, and both slow ones are blocked."""
+    good = TRACES / "moe-decoder.compiled.json.gz"
+    policy = tmp_path / "hot.yaml"
+    policy.write_bytes(run(tmp_path, "policy", "hot", str(good)).stdout)
+
+    def outcome(name: str) -> Outcome:
+        trace = str(TRACES / f"moe-decoder.{name}.json.gz")
+        return cover((), [trace], str(policy), today=TODAY, cwd=tmp_path, environ={}).outcome
+
+    assert outcome("compiled") is Outcome.PASS
+    assert outcome("custom-op") is outcome("gathered") is outcome("disabled") is Outcome.BLOCKED
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def test_generated_kernels_and_library_calls(prefix: str) -> None:
     code = read(wrapper(prefix))
     assert set(code.kernels) == {"triton_poi_fused_mul_silu_0"}
     assert set(code.kernels["triton_poi_fused_mul_silu_0"]) == {
-        Part("aten::exp", "-> 4x8", "f32"),
-        Part("aten::mul", "-> 4x8", "bf16"),
+        Part("aten::exp", "out 4x8", "f32"),
+        Part("aten::mul", "out 4x8", "bf16"),
         Part("aten::silu"),  # decomposed: no node of its own
     }  # a view runs nothing, and a pointwise kernel computes no product
     told = {(cell.op, cell.shape, cell.dtype, cell.column) for cell in code.cells()}

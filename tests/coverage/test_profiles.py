@@ -6,12 +6,14 @@ import json
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fallback_gate.errors import InputError
 from fallback_gate.matrix import Column
 from fallback_gate.model import Kind, Outcome
 from tests.coverage.matrices import PROFILES, cells, columns, held
@@ -215,8 +217,31 @@ def test_names_alone_tell_no_kernel(tmp_path: Path) -> None:
     assert any("DETAILED" in why for why in found.open)
 
 
-def test_layers_that_are_cut_are_no_input(tmp_path: Path) -> None:
+def test_layers_that_are_cut_never_pass(tmp_path: Path) -> None:
     path = engine(tmp_path, ENGINE)
     path.write_text(path.read_text("utf-8")[:-30], "utf-8")
-    with pytest.raises(InputError, match="cut short"):
-        held(tmp_path, path)
+    found = held(tmp_path, path, hot=[{"op": "Softmax"}])
+    assert found.outcome is Outcome.UNPROVEN
+    assert any("cut short" in why for why in found.open)
+
+
+TEXTS = [
+    (PROFILES / "onnxruntime-openvino.1.24.json").read_text("utf-8"),
+    (PROFILES / "openvino-cpu.2026.4.xml").read_text("utf-8"),
+    json.dumps({"Layers": ENGINE}),
+    '[{"count": 10}, {"name": "pool", "averageMs": 0.19, "medianMs": 0.2}]',
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(TEXTS), st.data())
+def test_damage_ends_in_a_matrix_or_a_clear_error(text: str, data: st.DataObject) -> None:
+    """A piece is cut out, or junk is put in: no traceback, and what is not whole does not pass by itself."""
+    start = data.draw(st.integers(0, len(text)))
+    length = data.draw(st.integers(0, 400))
+    junk = data.draw(st.sampled_from(["", "\x00", "{", "]", "<", '"', "9" * 400, '"dur": "x"', "&a;"]))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "damaged"
+        path.write_text(text[:start] + junk + text[start + length :], "utf-8")
+        found = held(Path(folder), path, hot=[{"op": "no-such-operator"}])
+    assert found.outcome in (Outcome.UNPROVEN, Outcome.BLOCKED)
