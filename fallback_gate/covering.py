@@ -9,17 +9,21 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from fallback_gate.compilers import onnxruntime_placement, openvino_kernels
 from fallback_gate.coverage import Collection, collect, events, reading, store
 from fallback_gate.coverage.hold import Evidence, hold
+from fallback_gate.coverage.output_code import OutputCode
 from fallback_gate.errors import InputError
 from fallback_gate.gate import check
 from fallback_gate.matrix import Cell, Held, Place, Read
 from fallback_gate.model import Finding, Verdict
 from fallback_gate.sources import Source, expand
 
+TABLES = frozenset({onnxruntime_placement.NAME, openvino_kernels.NAME})  # whose logs print tables of kernels
 WEAK = "the logs could not have shown every fallback: `fallback-gate check` says why"
 
 
@@ -51,63 +55,71 @@ def cover(
         raise InputError("nothing to read: name a log, a profile, a graph, or a --trace")
     today, cwd = today or datetime.now(timezone.utc).date(), cwd or Path.cwd()
     inputs = reading.sort_out(logs, cwd)
-    fresh, read, notes = Collection(), list[Read](), list[str]()
-    told: dict[Place, Finding] = {}
-    proven = False
-    sources = inputs.sources
+    said = _Said()
     if inputs.logs:
         verdict = check(
             inputs.logs, policy, today=today, rules=rules, progress=progress, cwd=cwd, environ=environ
         )
-        if verdict.errors:
-            raise InputError("\n".join(verdict.errors))
-        cells, told = events.of_events(verdict.findings)
-        fresh.add(cells)
-        read = _of_logs(verdict)
-        proven = verdict.proven
-        notes = [] if proven else [WEAK]
-        sources = [*sources, *_sealed_traces(verdict, sources, cwd)]
-    code, of_code = reading.code_of(sources)
-    asked = reading.Asked(backend, target, code, reading.times_of(inputs.files))
+        said = _said(verdict, inputs.sources, target, cwd)
+    asked = reading.Asked(backend, target, said.code, reading.times_of(inputs.files))
     found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
     found += [reading.read_trace(path, asked, cwd) for path in traces]
-    fresh.add(cell for one in found for cell in one.cells)
-    fresh.add(collect.backend(code.cells(), backend))
-    notes += [f"{one.read.path}: {note}" for one in found for note in one.notes]
-    now = fresh.matrix()
+    ran = [*(cell for one in found for cell in one.cells), *collect.backend(said.ran, backend)]
+    compiled = collect.backend(said.code.cells(), backend)
+    now = Collection([*said.fell, *ran, *compiled]).matrix()
     matrix = store.merged(store.load(kept), now) if kept else now
     if floor:
         cells = collect.with_floor(matrix.cells, _reference(floor, cwd))
         matrix = Collection(cells).matrix()
     evidence = Evidence(
         fresh=frozenset(cell.place for cell in now.cells),
+        ran=frozenset(cell.place for cell in ran),
         functions=frozenset(name for one in found for name in one.functions),
-        told=told,
-        proven=proven,
+        told=said.told,
+        proven=said.proven,
         step={one.cells[0].backend: one.step for one in found if one.step and one.cells},
-        read=(*(one.read for one in found), *of_code, *read),
-        notes=notes,
+        read=(*(one.read for one in found), *said.read),
+        notes=(*said.notes, *(f"{one.read.path}: {note}" for one in found for note in one.notes)),
     )
     return hold(
         matrix, evidence, policy, today=today, cwd=cwd, exit_zero=exit_zero, environ=environ or os.environ
     )
 
 
-def _sealed_traces(verdict: Verdict, sources: Sequence[Source], cwd: Path) -> list[Source]:
-    """The structured traces that seals of the logs brought along."""
-    known = {source.path for source in sources}
-    brought = [log.path for log in verdict.logs if log.path not in known and os.path.isfile(cwd / log.path)]
-    return expand(brought, cwd)[0]
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the logs say: what fell back and what the policy made of it, what ran, and what was compiled."""
+
+    fell: list[Cell] = field(default_factory=list)
+    told: Mapping[Place, Finding] = field(default_factory=dict)
+    ran: list[Cell] = field(default_factory=list)
+    code: OutputCode = field(default_factory=OutputCode)
+    proven: bool = False
+    read: tuple[Read, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def _of_logs(verdict: Verdict) -> list[Read]:
-    """The logs that the gate judged, each with the number of events that it reported first."""
+def _said(verdict: Verdict, sources: Sequence[Source], target: str | None, cwd: Path) -> _Said:
+    """What the logs of a verdict say. Raises `InputError` where one could not be read."""
+    if verdict.errors:
+        raise InputError("\n".join(verdict.errors))
+    fell, told = events.of_events(verdict.findings)
+    spoke = {compiler.name for process in verdict.processes for compiler in process.compilers}
     counts = Counter(finding.event.log for finding in verdict.findings)
-    return [
-        Read(log.path, "log", counts[log.path], log.problem)
-        for log in verdict.logs
-        if log.outcome is not None
-    ]
+    logs = [log for log in verdict.logs if log.outcome is not None]
+    ran, code, further = list[Cell](), OutputCode(), list[Read]()
+    if spoke & TABLES:
+        ran, further = reading.tables_of(sources, target)
+    if any(name.startswith("torch") for name in spoke):
+        known = {source.path for source in sources}
+        brought = [log.path for log in logs if log.path not in known and os.path.isfile(cwd / log.path)]
+        code, of_code = reading.code_of([*sources, *expand(brought, cwd)[0]])  # with traces that seals name
+        further += of_code
+    return _Said(
+        fell, told, ran, code, verdict.proven,
+        (*further, *(Read(log.path, "log", counts[log.path], log.problem) for log in logs)),
+        () if verdict.proven else (WEAK,),
+    )  # fmt: skip
 
 
 def _reference(floor: Sequence[str], cwd: Path) -> list[Cell]:

@@ -1,6 +1,6 @@
 """The annex, the coverage matrix: the red line. A hot operator in the fallback column blocks.
 
-A hot entry is settled where a cell that was read shows its operator covered and none shows it unknown; where
+A hot entry is settled where a cell of what ran shows its operator covered and none shows it unknown; where
 a trace shows its function with no fallback in it; or where the logs prove that no fallback happened. Else the
 matrix is unproven, and so it is where nothing is hot, nothing was read, or a file is cut. Cells that were
 kept from before, of back ends that were not read now, block as well and settle nothing.
@@ -32,11 +32,12 @@ NO_HOT_LIST = (
 class Evidence:
     """What was read now: places, the user's functions in traces, what the policy made of the logs' events.
 
-    `proven`: the logs would have shown every fallback. `step` is the kernel time of a step by back end, in
-    microseconds.
+    `ran` are the places that something shows which ran: output code shows what was compiled. `proven`: the
+    logs would have shown every fallback. `step` is the kernel time of a step by back end, in microseconds.
     """
 
     fresh: Collection[Place]
+    ran: Collection[Place]
     functions: Collection[str] = ()
     told: Mapping[Place, Finding] | None = None
     proven: bool = False
@@ -107,8 +108,11 @@ def _open(entry: HotEntry, named: Sequence[Cell], evidence: Evidence) -> str | N
     if unknown:
         which = ", ".join(dict.fromkeys(f"{cell.op} on {cell.backend}" for cell in unknown[:3]))
         return f"hot {entry}: {which} is in the unknown column"
-    if any(cell.column in COVERED for cell in named) or evidence.proven:
+    covered = [cell for cell in named if cell.column in COVERED]
+    if evidence.proven or any(cell.place in evidence.ran for cell in covered):
         return None
+    if covered:
+        return f"hot {entry}: {covered[0].op} was compiled, and nothing that was read shows what ran"
     if (
         entry.function
         and not entry.op

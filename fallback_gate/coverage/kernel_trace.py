@@ -57,22 +57,17 @@ class _Sum:
 
 def cells(timeline: Timeline, code: OutputCode) -> Traced:
     """The cells of a trace; `code` is the output code of the same program, empty where there is none."""
-    whole = summarise(timeline)
+    walked = ([], steps.NONE) if timeline.totals else steps.find(timeline)
+    whole = summarise(timeline, walked)
     backend = _BACKENDS.get(timeline.format, timeline.format.partition("-")[0])
     if timeline.totals:
-        found = [_of_total(one, backend) for one in whole.operators.values()]
-        return Traced(
-            [cell for some in found for cell in some], frozenset(), whole.problem, tuple(whole.notes)
-        )
+        sums_only = [cell for one in whole.operators.values() for cell in _of_total(one, backend)]
+        return Traced(sums_only, frozenset(), whole.problem, tuple(whole.notes))
     sums: dict[_Key, _Sum] = defaultdict(_Sum)
     functions: dict[str, None] = {}
     pairs, links = Pairs(), Links(timeline)
-    walked = (
-        steps.find(timeline)[0]
-        if whole.steps
-        else [steps.Step(0.0, 0.0, list(range(len(timeline.kernel_names))))]
-    )
-    for step in walked:
+    found = walked[0] or [steps.Step(0.0, 0.0, list(range(len(timeline.kernel_names))))]
+    for step in found:
         order = sorted(step.kernels, key=timeline.kernel_starts.__getitem__)
         ran = [timeline.names[timeline.kernel_names[kernel]] for kernel in order]
         pairs.take(ran, [timeline.kernel_times[kernel] for kernel in order])

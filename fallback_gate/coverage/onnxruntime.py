@@ -38,12 +38,14 @@ _NOT_ASKED = (
 )
 
 
-class _Kernel(NamedTuple):
+class Kernel(NamedTuple):
+    """One kernel that ran, or one node that was placed, in which no shape is told."""
+
     node: str
     op: str
     provider: str
-    shape: str
-    dtype: str
+    shape: str = ""
+    dtype: str = ""
 
 
 class Profile(NamedTuple):
@@ -56,8 +58,8 @@ class Profile(NamedTuple):
 
 def cells(text: Reader, target: str | None) -> Profile:
     """The kernels of a profile. `target`: the provider that was asked for, where the user tells it."""
-    times: dict[_Kernel, list[float]] = defaultdict(list)
-    counts: dict[_Kernel, int] = defaultdict(int)
+    times: dict[Kernel, list[float]] = defaultdict(list)
+    counts: dict[Kernel, int] = defaultdict(int)
     runs, problem = 0, None
     try:
         for event in events(text):
@@ -77,7 +79,7 @@ def cells(text: Reader, target: str | None) -> Profile:
         problem = problem or "the profile holds no kernel: run the model before you end the profile"
     providers = {kernel.provider for kernel in counts}
     found = [
-        _cell(kernel, providers, target, _time(times[kernel], count / max(runs, 1)))
+        cell(kernel, providers, target, _time(times[kernel], count / max(runs, 1)))
         for kernel, count in counts.items()
     ]
     unsure = target is None and providers == {CPU}
@@ -88,7 +90,7 @@ def _time(durations: list[float], each_run: float) -> float | None:
     return median(durations) * each_run if durations else None
 
 
-def _kernel(event: Mapping[str, Any]) -> _Kernel | None:
+def _kernel(event: Mapping[str, Any]) -> Kernel | None:
     name, args = str(event.get("name", "")), event.get("args")
     if event.get("cat") != "Node" or not name.endswith(_END) or not isinstance(args, dict):
         return None
@@ -99,7 +101,7 @@ def _kernel(event: Mapping[str, Any]) -> _Kernel | None:
     results = list(_tensors(args.get("output_type_shape")))
     types = [kind for kind, _ in (*results, *tensors) if kind]
     said = shapes.inputs([shape for _, shape in tensors])
-    return _Kernel(name.removesuffix(_END)[:300], op, provider, said, types[0] if types else "")
+    return Kernel(name.removesuffix(_END)[:300], op, provider, said, types[0] if types else "")
 
 
 def _tensors(said: object) -> Iterator[tuple[str, str]]:
@@ -109,7 +111,8 @@ def _tensors(said: object) -> Iterator[tuple[str, str]]:
                 yield shapes.dtype(kind), shapes.dims(sizes)
 
 
-def _cell(kernel: _Kernel, providers: set[str], target: str | None, time: float | None) -> Cell:
+def cell(kernel: Kernel, providers: set[str], target: str | None, time: float | None = None) -> Cell:
+    """The cell of a kernel, beside kernels of these providers."""
     ahead = sorted(other for other in providers if behind(kernel.provider, other))
     if target is not None and target != kernel.provider and target not in ahead:
         ahead.append(target)

@@ -15,7 +15,7 @@ Source: docs.openvino.ai, "Runtime model (execution graph)"; 2026.4 (run).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.parsers import expat
 
@@ -32,7 +32,7 @@ _NO_KERNEL = re.compile(r"^(?:unknown|undef)")
 _REFERENCE = re.compile(r"(?i)(?:^|[_:])ref(?:$|[_:])")
 _OF_CPU = re.compile(r"avx|sse|brgemm|mlas|(?:^|_)acl|jit_uni|^ref_any|asimd|sve_|^simple_|^gemm_")
 _FREE: Final = {"Input", "Const", "Parameter", "Constant", "Output", "Result", "Reorder", "reorder"}
-_IN_A_BODY = "the graph has a loop or a condition ({}), and what runs in its body is not in the file"
+IN_A_BODY = "the graph has a loop or a condition ({}), and what runs in its body is not in the file"
 
 
 class Graph:
@@ -83,31 +83,36 @@ class Graph:
             self._close(self._layer)
 
     def _close(self, said: Mapping[str, str]) -> None:
-        kind, name = said.get("type", ""), said.get("name", "")
-        how = said.get("primitiveType", "")
+        kind = said.get("type", "")
         if kind in WITH_BODY:
-            self.problem = _IN_A_BODY.format(kind)
-        if kind in _FREE or (how and _NO_KERNEL.match(how)):
-            return
-        originals = tuple(one for one in said.get("originalLayersNames", "").split(",") if one)
-        ops = tuple(operator("Subgraph", one) for one in originals if "/" in one)
-        column, fell, reason = _column(kind, how, self.target)
-        time = said.get("execTimeMcs", "")
-        self.cells.append(
-            Cell(
-                op=operator(kind, name) if "/" in name or kind == "Reference" else kind,
-                backend=NAME,
-                column=column,
-                shape=shapes.inputs(self._shapes),
-                dtype=shapes.dtype(said.get("runtimePrecision", "")),
-                by=(how,) if how else (),
-                microseconds=float(time) if time.isdigit() else None,
-                shared=len(originals) > 1,
-                names=tuple(dict.fromkeys((*ops, kind, name, *originals)))[:16],
-                kind=fell,
-                reason=reason,
-            )
-        )
+            self.problem = IN_A_BODY.format(kind)
+        found = cell(said, self._shapes, self.target)
+        if found is not None:
+            self.cells.append(found)
+
+
+def cell(said: Mapping[str, str], inputs: Sequence[str], target: str | None) -> Cell | None:
+    """The cell of a layer by its attributes; None where no kernel runs."""
+    kind, name, how = said.get("type", ""), said.get("name", ""), said.get("primitiveType", "")
+    if kind in _FREE or (how and _NO_KERNEL.match(how)):
+        return None
+    originals = tuple(one for one in said.get("originalLayersNames", "").split(",") if one)
+    ops = tuple(operator("Subgraph", one) for one in originals if "/" in one)
+    column, fell, reason = _column(kind, how, target)
+    time = said.get("execTimeMcs", "")
+    return Cell(
+        op=operator(kind, name) if "/" in name or kind == "Reference" else kind,
+        backend=NAME,
+        column=column,
+        shape=shapes.inputs(inputs),
+        dtype=shapes.dtype(said.get("runtimePrecision", "")),
+        by=(how,) if how else (),
+        microseconds=float(time) if time.isdigit() else None,
+        shared=len(originals) > 1,
+        names=tuple(dict.fromkeys((*ops, kind, name, *originals)))[:16],
+        kind=fell,
+        reason=reason,
+    )
 
 
 def _column(kind: str, how: str, target: str | None) -> tuple[Column, Kind | None, str | None]:

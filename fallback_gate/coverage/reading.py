@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from fallback_gate.coverage import kernel_trace, onnxruntime, openvino, output_code, store, tensorrt
+from fallback_gate.coverage import kernel_trace, onnxruntime, openvino, output_code, printed, store, tensorrt
 from fallback_gate.coverage.collect import backend
 from fallback_gate.coverage.output_code import OutputCode
 from fallback_gate.errors import InputError, Unreadable
@@ -126,6 +126,17 @@ def code_of(sources: Iterable[Source]) -> tuple[OutputCode, list[Read]]:
             cells = len(list(said.cells()))
             read.append(Read(source.path, "output code of Inductor", cells, problem))
     return whole, read
+
+
+def tables_of(sources: Iterable[Source], target: str | None) -> tuple[list[Cell], list[Read]]:
+    """The tables of kernels that logs of ONNX Runtime and OpenVINO print."""
+    cells, read = list[Cell](), list[Read]()
+    for source in sources:
+        if not source.once and not source.problem:
+            rows, told = printed.read(source, target)
+            cells += rows
+            read += [told] if told else []
+    return cells, read
 
 
 def times_of(files: Iterable[tuple[Source, Format]]) -> dict[str, float]:

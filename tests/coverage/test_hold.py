@@ -118,6 +118,17 @@ def test_what_was_kept_settles_no_hot_entry(tmp_path: Path) -> None:
     assert found.outcome is Outcome.UNPROVEN
 
 
+def test_what_was_compiled_is_not_yet_what_ran(tmp_path: Path) -> None:
+    """The log shows output code alone: a graph break could have left the operator eager without a word."""
+    log = LOGS / "torch" / "fallback-kernels-output-code.2.9.1.log"
+    found = held(tmp_path, log, hot=[{"op": "aten::bmm"}])
+    assert columns(found)["aten::bmm"] == {Column.LIBRARY}
+    assert found.outcome is Outcome.UNPROVEN
+    assert any("nothing that was read shows what ran" in why for why in found.open)
+    proven = held(tmp_path, LOGS / "torch" / "clean.2.14.1.log", hot=[{"op": "aten::bmm"}])
+    assert proven.outcome is Outcome.PASS
+
+
 def test_several_files_make_one_matrix(tmp_path: Path) -> None:
     found = held(
         tmp_path,
