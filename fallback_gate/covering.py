@@ -46,8 +46,8 @@ def cover(
     """Make the coverage matrix and hold it against a policy.
 
     `logs`: logs, profiles, layers, graphs and matrices; `traces`: kernel traces. `floor`: traces and profiles
-    of the reference implementation. `kept`: a matrix whose other back ends stay. `backend`: the name that
-    traces and profiles get. `target`: the provider or device that was asked. The rest is as in `gate.check`.
+    of the reference implementation. `kept`: a matrix whose other back ends stay. `backend`: the name of
+    the back end that all of them are about. `target`: the provider or device that was asked. The rest is as in `gate.check`.
 
     Raises `InputError` for what can't be read, and `PolicyError`.
     """
@@ -60,7 +60,7 @@ def cover(
         verdict = check(
             inputs.logs, policy, today=today, rules=rules, progress=progress, cwd=cwd, environ=environ
         )
-        said = _said(verdict, inputs.sources, target, cwd)
+        said = _said(verdict, inputs.sources, backend, target, cwd)
     asked = reading.Asked(backend, target, said.code, reading.times_of(inputs.files))
     found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
     found += [reading.read_trace(path, asked, cwd) for path in traces]
@@ -99,11 +99,13 @@ class _Said:
     notes: tuple[str, ...] = ()
 
 
-def _said(verdict: Verdict, sources: Sequence[Source], target: str | None, cwd: Path) -> _Said:
+def _said(
+    verdict: Verdict, sources: Sequence[Source], backend: str | None, target: str | None, cwd: Path
+) -> _Said:
     """What the logs of a verdict say. Raises `InputError` where one could not be read."""
     if verdict.errors:
         raise InputError("\n".join(verdict.errors))
-    fell, told = events.of_events(verdict.findings)
+    fell, told = events.of_events(verdict.findings, backend)
     spoke = {compiler.name for process in verdict.processes for compiler in process.compilers}
     counts = Counter(finding.event.log for finding in verdict.findings)
     logs = [log for log in verdict.logs if log.outcome is not None]

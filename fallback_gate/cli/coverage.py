@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from fallback_gate.cli.check import Output
 from fallback_gate.cli.options import POLICY, TODAY, form
 from fallback_gate.cli.output import to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
@@ -19,23 +20,6 @@ if TYPE_CHECKING:
     from fallback_gate.matrix import Held
 
 FORMS: Final = ("text", "json", "csv", "markdown", "html")
-
-
-class _Output(click.ParamType[tuple[str, str]]):
-    """`FORMAT=PATH`."""
-
-    name = "output"
-
-    def convert(
-        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Take the two apart."""
-        if isinstance(value, tuple):
-            return value
-        name, separator, path = value.partition("=")
-        if not separator or name not in FORMS or not path:
-            self.fail(f"{value!r} is not FORMAT=PATH with a FORMAT of {', '.join(FORMS)}", param, ctx)
-        return name, path
 
 
 class _OrDiff(click.Command):
@@ -92,7 +76,11 @@ def diff_command(old: str, new: str, form: str, color: str, verbose: bool) -> in
 @click.option(
     "--into", metavar="FILE", help="Keep the matrix in this file; back ends that are not read now stay in it."
 )
-@click.option("--backend", metavar="NAME", help="The back end's name, for what traces and profiles say.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    help="The back end's name, for all that is read now [default: the compiler's].",
+)
 @click.option(
     "--target",
     metavar="NAME",
@@ -112,7 +100,7 @@ def diff_command(old: str, new: str, form: str, color: str, verbose: bool) -> in
     "--output",
     metavar="FORMAT=PATH",
     multiple=True,
-    type=_Output(),
+    type=Output(FORMS),
     help="A report to a file; may be given several times.",
 )
 @POLICY

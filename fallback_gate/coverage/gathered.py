@@ -34,11 +34,13 @@ class Pairs:
     count: int = 0
     gather: float = 0.0
     product: float = 0.0
+    alone: bool = False  # in some step no grouped kernel ran
     gathers: dict[str, None] = field(default_factory=dict)
     products: dict[str, None] = field(default_factory=dict)
 
     def take(self, kernels: Sequence[str], times: Sequence[float]) -> None:
         """Take the kernels of a step, in the order in which they ran, with their times in microseconds."""
+        before = self.count
         for at, kernel in enumerate(kernels):
             after = at + 1
             while after < len(kernels) and after <= at + MOST_BETWEEN and _helps(kernels[after]):
@@ -49,9 +51,13 @@ class Pairs:
                 self.product += times[after]
                 self.gathers.setdefault(names.short(kernel))
                 self.products.setdefault(names.short(kernels[after]))
+        if self.count > before:
+            self.alone = self.alone or not any(
+                family(kernel) in (GROUPED, "grouped_mm") for kernel in kernels
+            )
 
-    def cell(self, steps: int, kernel_time: float, backend: str, *, grouped: bool) -> Cell | None:
-        """The cell of the grouped product, where these pairs are one; `grouped`: a grouped kernel ran too."""
+    def cell(self, steps: int, kernel_time: float, backend: str) -> Cell | None:
+        """The cell of the grouped product, where these pairs are one."""
         both = self.gather + self.product
         if not self.count or both < LEAST_SHARE * kernel_time or self.gather < LEAST_RATIO * self.product:
             return None
@@ -62,7 +68,7 @@ class Pairs:
             by=(*list(self.gathers)[:4], *list(self.products)[:4]),
             microseconds=both / max(steps, 1),
             shared=True,
-            names=() if grouped else NAMES,
+            names=NAMES if self.alone else (),
             kind=Kind.REFERENCE_KERNEL,
             reason=(
                 f"{self.count / max(steps, 1):,.4g} gathers in a step, each followed by the product of what "

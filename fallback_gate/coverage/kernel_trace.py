@@ -17,7 +17,7 @@ from fallback_gate.coverage import shapes
 from fallback_gate.coverage.alignment import aligned
 from fallback_gate.coverage.collect import MOST_NAMES
 from fallback_gate.coverage.gathered import Pairs
-from fallback_gate.coverage.kernel_names import GROUPED, column, computes, family
+from fallback_gate.coverage.kernel_names import column, computes, family
 from fallback_gate.coverage.output_code import OutputCode, Part
 from fallback_gate.events.names import operator
 from fallback_gate.instruments.trace import kernels, steps
@@ -82,8 +82,7 @@ def cells(timeline: Timeline, code: OutputCode) -> Traced:
                     total.functions.setdefault(function(frame))
     count = whole.steps
     result = [cell for key, total in sums.items() for cell in _cells(key, total, backend, count, code)]
-    grouped = any(family(key.kernel) == GROUPED for key in sums)
-    gathered = pairs.cell(count, whole.microseconds, backend, grouped=grouped) if count else None
+    gathered = pairs.cell(count, whole.microseconds, backend) if count else None
     return Traced(
         [*result, *([gathered] if gathered else [])], frozenset(functions), whole.problem, tuple(whole.notes),
         whole.microseconds / count if count else None,

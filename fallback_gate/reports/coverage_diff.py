@@ -8,12 +8,12 @@ from typing import Any, Final
 from fallback_gate.matrix import Cell, Change, MatrixDiff, Step
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.coverage_report import operator, time
+from fallback_gate.reports.diff_report import RESULTS, STYLES
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet
 
 SCHEMA: Final = "fallback-gate/coverage-diff-1"
 MOST_ROWS = 40
-RESULTS: Final[Mapping[int, str]] = {0: "not worse", 1: "worse", 3: "unproven"}
 _HEADINGS: Final[Mapping[Step, str]] = {
     Step.LOST: "Now in the fallback column",
     Step.UNSURE: "Now unknown",
@@ -22,7 +22,6 @@ _HEADINGS: Final[Mapping[Step, str]] = {
     Step.NEW: "New",
     Step.GONE: "Gone",
 }
-_STYLES: Final = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
 def text(compared: MatrixDiff, *, color: bool = False, width: int = 100, verbose: bool = False) -> str:
@@ -34,7 +33,7 @@ def text(compared: MatrixDiff, *, color: bool = False, width: int = 100, verbose
 def _lines(sheet: Sheet, compared: MatrixDiff) -> Iterator[str]:
     name = RESULTS[compared.exit_code].upper()
     first, *rest = layout.wrap(f"{name} (exit {compared.exit_code}): {_headline(compared)}", sheet.width)
-    yield sheet.paint(first[: len(name)], _STYLES[compared.exit_code]) + first[len(name) :]
+    yield sheet.paint(first[: len(name)], STYLES[compared.exit_code]) + first[len(name) :]
     yield from rest
     yield from sheet.row("old", words.sentence(compared.old))
     yield from sheet.row("new", words.sentence(compared.new))

@@ -143,8 +143,11 @@ def test_several_files_make_one_matrix(tmp_path: Path) -> None:
 
 
 def test_the_user_names_the_back_end(tmp_path: Path) -> None:
-    found = held(tmp_path, PROFILES / "openvino-cpu.2026.4.xml", backend="edge-cpu")
-    assert found.matrix.backends == ("edge-cpu",)
+    graph, trace = PROFILES / "openvino-cpu.2026.4.xml", TRACES / "moe-decoder.custom-op.json.gz"
+    asked = {"traces": [str(trace)], "hot": [{"op": "gate_attn", "compiler": "torch.compile"}]}
+    found = held(tmp_path, graph, CUSTOM_OP, backend="edge", **asked)
+    assert found.matrix.backends == ("edge",)
+    assert [red.cell.op for red in found.red] == ["moe::gate_attn"]
 
 
 def test_a_share_of_the_step_can_be_hot(tmp_path: Path) -> None:

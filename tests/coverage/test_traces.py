@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,30 @@ def test_a_token_gather_before_a_product_is_no_weight_gather(tmp_path: Path) -> 
             event["dur"] = 500.0
     (tmp_path / "t.json").write_text(json.dumps(said), "utf-8")
     assert OPERATOR not in columns(held(tmp_path, traces=[str(tmp_path / "t.json")]))
+
+
+GATHER = ("triton_poi_fused_index_0", "", [], [])
+PRODUCT = ("nvjet_a", "aten::bmm", [], [])
+GROUPED = ("void cutlass::GemmUniversal<at::cuda::GroupProblemShape>", "aten::_grouped_mm", [], [])
+
+
+def test_steps_without_the_grouped_kernel_are_not_excused_by_those_with_it(tmp_path: Path) -> None:
+    """A prefill with a grouped kernel, decode steps without: the decode steps count."""
+    prefill, decode = chrome([GROUPED], 1)["traceEvents"], chrome([GATHER, PRODUCT], 3)["traceEvents"]
+    for event in decode:
+        event["ts"] += 1000.0
+        event["args"] = {
+            key: value + 1000 if isinstance(value, int) else value for key, value in event["args"].items()
+        }
+        event["name"] = re.sub(r"#(\d)", lambda found: f"#{int(found[1]) + 1}", event["name"])
+    (tmp_path / "t.json").write_text(
+        json.dumps({"schemaVersion": 1, "traceEvents": prefill + decode}), "utf-8"
+    )
+    found = held(tmp_path, traces=[str(tmp_path / "t.json")], hot=EXPERTS)
+    assert columns(found)["aten::_grouped_mm"] == {Column.LIBRARY}
+    assert [red.cell.op for red in found.red] == [OPERATOR]
+    together = trace(tmp_path, [GROUPED, GATHER, PRODUCT])
+    assert held(tmp_path, together, hot=EXPERTS).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
