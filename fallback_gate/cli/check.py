@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from datetime import date
 
 import click
@@ -20,6 +21,9 @@ class Output(Typed[tuple[str, str]]):
 
     name = "format=path"
 
+    def __init__(self, formats: Iterable[str] = FORMATS) -> None:
+        self.formats = tuple(formats)
+
     def convert(
         self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
@@ -27,10 +31,10 @@ class Output(Typed[tuple[str, str]]):
         if isinstance(value, tuple):
             return value
         name, equals, path = value.partition("=")
-        if not equals or not path or name not in FORMATS:
-            known = ", ".join(FORMATS)
+        if not equals or not path or name not in self.formats:
+            known = ", ".join(self.formats)
             self.fail(
-                f"{value!r} is not FORMAT=PATH with a format of {known}; for example junit=report.xml",
+                f"{value!r} is not FORMAT=PATH with a format of {known}; for example json=report.json",
                 param,
                 ctx,
             )

@@ -31,6 +31,7 @@ _COMMANDS: Final = {
     "baseline": "fallback_gate.cli.baseline:baseline_command",
     "diff": "fallback_gate.cli.diff:diff_command",
     "trace": "fallback_gate.cli.trace:trace_command",
+    "coverage": "fallback_gate.cli.coverage:coverage_command",
     "roofline": "fallback_gate.cli.roofline:roofline_command",
     "counters": "fallback_gate.cli.counters:counters_command",
     "bench": "fallback_gate.cli.bench:bench_command",

@@ -35,13 +35,18 @@ _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:")
 _NUMBER = Pattern(r"_\d+$")
 _BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
-_WITH_BODY = {"TensorIterator", "Loop", "If"}
+WITH_BODY = {"TensorIterator", "Loop", "If"}
+
+
+def operator(kind: str, layer: str) -> str:
+    """The operator of a node: its layer type, or for the types that tell none what its own name ends in."""
+    last = _NUMBER.sub("", layer.rpartition("/")[2])
+    return last if kind in ("Reference", "Subgraph") and last and not last.endswith(".") else kind
 
 
 def named(report: Report, kind: str, layer: str, how: str) -> Report:
-    """The report of a node: its layer type, or for the type Reference what its own name ends in."""
-    last = _NUMBER.sub("", layer.rpartition("/")[2])
-    op = last if kind == "Reference" and last and not last.endswith(".") else kind
+    """The report of a node that runs on a reference kernel."""
+    op = operator(kind, layer)
     names = tuple(dict.fromkeys((op, layer)))
     return report._replace(
         op=op, names=names, layer=layer, site=layer, reason=f"layer type {kind}, kernel {how}"
@@ -77,7 +82,7 @@ def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable
     last, nested = "", False
     for row, _ in rows(record):
         last = row["type"]
-        nested = nested or last in _WITH_BODY
+        nested = nested or last in WITH_BODY
     state = "cut" if last != "Output" else "nested" if nested else "whole"
     yield Sighting(marker.id, record.position, (state,))
 
@@ -94,7 +99,7 @@ def counters_printed(marker: Marker, record: Record, match: Match[str]) -> Itera
             break
         some = True
         body = _BODY.search(line.text)
-        nested = nested or (body is not None and body["type"] in _WITH_BODY)
+        nested = nested or (body is not None and body["type"] in WITH_BODY)
     yield Sighting(marker.id, record.position, ("cut",))
 
 

@@ -17,7 +17,7 @@ LIMIT: Final = 8 << 30  # bytes of text that one file may hold
 MOST_JSON: Final = 512 << 20  # bytes of a document that has to be in memory as a whole
 MOST_FIELD: Final = 1 << 20  # characters of one line or one field
 
-__all__ = ["Unreadable", "document", "lines", "rows", "size"]
+__all__ = ["Unreadable", "document", "lines", "lines_of", "rows", "size", "text_of"]
 
 
 class _Bytes(io.RawIOBase):
@@ -50,7 +50,11 @@ def lines(path: str, limit: int = LIMIT) -> Iterator[str]:
     Raises `InputError` for a file that can't be opened, and `Unreadable` where it ends before its time, is
     binary, or holds an endless line.
     """
-    source = Source(path, named=True, size=size(path), file=Path(path))
+    yield from lines_of(Source(path, named=True, size=size(path), file=Path(path)), limit)
+
+
+def lines_of(source: Source, limit: int = LIMIT) -> Iterator[str]:
+    """As `lines`, of a source that was found already. Raises `Unreadable`."""
     with source.open(limit=limit) as stream:
         text = io.TextIOWrapper(io.BufferedReader(_Bytes(stream)), encoding="utf-8-sig", errors="replace")
         while line := text.readline(MOST_FIELD):
@@ -69,7 +73,11 @@ def rows(source: Iterator[str]) -> Iterator[list[str]]:
 
 def document(path: str) -> str:
     """The whole text of a file that has to be read as one. Raises as `lines` does."""
-    source = Source(path, named=True, size=size(path), file=Path(path))
+    return text_of(Source(path, named=True, size=size(path), file=Path(path)))
+
+
+def text_of(source: Source) -> str:
+    """As `document`, of a source that was found already. Raises `Unreadable`."""
     with source.open(limit=MOST_JSON) as stream:
         data = io.BufferedReader(_Bytes(stream)).read(MOST_JSON + 1)
     if len(data) > MOST_JSON:

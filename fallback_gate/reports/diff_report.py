@@ -25,7 +25,7 @@ _HEADINGS: Final[Mapping[Step, str]] = {
     Step.FEWER: "At fewer sites",
     Step.GONE: "Gone",
 }
-_STYLES: Final = {0: "bold green", 1: "bold red", 3: "bold yellow"}
+STYLES: Final = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
 def text(compared: Comparison, *, color: bool = False, width: int = 100, verbose: bool = False) -> str:
@@ -37,7 +37,7 @@ def text(compared: Comparison, *, color: bool = False, width: int = 100, verbose
 def _lines(sheet: Sheet, compared: Comparison) -> Iterator[str]:
     name = RESULTS[compared.exit_code].upper()
     first, *rest = layout.wrap(f"{name} (exit {compared.exit_code}): {_headline(compared)}", sheet.width)
-    yield sheet.paint(first[: len(name)], _STYLES[compared.exit_code]) + first[len(name) :]
+    yield sheet.paint(first[: len(name)], STYLES[compared.exit_code]) + first[len(name) :]
     yield from rest
     yield from sheet.row("old", _side(compared.old))
     yield from sheet.row("new", _side(compared.new))

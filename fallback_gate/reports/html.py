@@ -6,17 +6,14 @@ security policy lets the browser run and load nothing but the script and style t
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fallback_gate.model import Decision, Kind, Outcome, Verdict
+from fallback_gate.reports import html_page, measured, safe, words
 from fallback_gate.reports import html_parts as parts
-from fallback_gate.reports import measured, safe, words
 from fallback_gate.reports.gaps import gaps, next_settings
 from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import baseline, headline, waiver
@@ -33,39 +30,16 @@ _TONES = {Outcome.PASS: "good", Outcome.WAIVED: "care", Outcome.UNPROVEN: "care"
 
 def render(verdict: Verdict) -> str:
     """The report as a page in UTF-8: dark and light, for screens from 320 pixels and for paper."""
-    environment = Environment(
-        loader=PackageLoader("fallback_gate.reports", "page"),
-        autoescape=True,
-        finalize=_safe,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    assert environment.loader is not None
-    style, early, script = (
-        environment.loader.get_source(environment, name)[0] for name in ("style.css", "early.js", "script.js")
-    )
-    page = environment.get_template("report.html.j2")
-    text = page.render(
-        content_security_policy=(
-            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(early)}' '{_hash(script)}'; "
-            "base-uri 'none'; form-action 'none'"
-        ),
+    pages = html_page.environment()
+    style, early, script = (html_page.part(pages, name) for name in ("style.css", "early.js", "script.js"))
+    text = pages.get_template("report.html.j2").render(
+        content_security_policy=html_page.policy(style, early, script),
         style=Markup(style),
         early_script=Markup(early),
         script=Markup(script),
         **_content(verdict),
     )
     return text.lstrip() + "\n"
-
-
-def _safe(value: Any) -> Any:
-    """What jinja puts into the page: any text of ours or a log's, made visible and redacted."""
-    return words.sentence(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _content(verdict: Verdict) -> dict[str, Any]:

@@ -111,6 +111,12 @@ def code(text: str) -> str:
     return f"{ticks}{edge}{shown}{edge}{ticks}"
 
 
+def csv_cell(text: str) -> str:
+    """A cell of a CSV file: on one line, and nothing that a spreadsheet takes for a formula."""
+    shown = inline(text)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
+
+
 def code_cell(text: str) -> str:
     """As `code`, in a table's cell, where a bar ends the cell even inside of code."""
     return code(inline(text).replace("\\|", "\\x7c")).replace("|", "\\|")

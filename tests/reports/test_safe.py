@@ -215,3 +215,19 @@ def test_redact_takes_linear_time(seed: str) -> None:
 )
 def test_shorten(text: str, limit: int, cut: str) -> None:
     assert safe.shorten(text, limit) == cut
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@sum(a1)", "'@sum(a1)"),
+        ("aten::mm", "aten::mm"),
+        ("a\nb", "a\\nb"),
+        ("", ""),
+    ],
+)
+def test_a_spreadsheet_finds_no_formula(text: str, cell: str) -> None:
+    assert safe.csv_cell(text) == cell

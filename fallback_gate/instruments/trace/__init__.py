@@ -7,8 +7,8 @@ the framework where a compiled model has generated ones.
 
 from fallback_gate.instruments.trace import kernels
 from fallback_gate.instruments.trace.ran import ran
-from fallback_gate.instruments.trace.reading import read
+from fallback_gate.instruments.trace.reading import read, timeline
 from fallback_gate.instruments.trace.seen import evidence
 from fallback_gate.instruments.trace.summary import Summary
 
-__all__ = ["Summary", "evidence", "kernels", "ran", "read"]
+__all__ = ["Summary", "evidence", "kernels", "ran", "read", "timeline"]

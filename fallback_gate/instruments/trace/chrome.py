@@ -3,8 +3,9 @@
 PyTorch (Kineto): `ph: X`, times in us. `cat: kernel` is a kernel, `args.correlation` leads to the launch call
 (`cuda_runtime`, `cuda_driver`), `args["External id"]` to the operator (`cpu_op`) that made the call. All
 kernels of a CUDA graph share the correlation of one `cudaGraphLaunch`. `user_annotation` holds
-`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set. What
-torch.compile runs is named among the operators (see `regions`).
+`ProfilerStep#N` and `record_function`; `python_function` the stack, where `with_stack=True` was set; with
+`record_shapes=True` a `cpu_op` has `Input Dims` and `Input type`. What torch.compile runs is named among the
+operators (see `regions`).
 
 XLA and JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`): no categories. `process_name` says the device
 (`/device:GPU:0`), `thread_name` the line: `Stream #...` holds kernels with `args.hlo_op`, `XLA Ops` the
@@ -36,6 +37,7 @@ _NOT_THE_USERS = re.compile(
 )
 _CPU_CLIENT = re.compile(r"tf_XLA\w*Cpu|tf_XLAEigen")
 _CPU_LIBRARY = re.compile(r"ynn_|onednn|custom-call|dot\b")
+MOST_INPUTS = 8
 _DEVICE = re.compile(r"/device:(?!CPU)")
 
 
@@ -139,7 +141,7 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: _Key) -> None:
     elif category == "cpu_op":
         operator = _number(args.get("External id"))
         if operator != UNKNOWN:
-            timeline.operator(operator, name)
+            timeline.operator(operator, name, _inputs(args))
         if name.startswith(COMPILED):
             timeline.regions.add(_thread(event), timeline.number(name), start, start + time)
             timeline.host(event.get("pid"))
@@ -149,6 +151,19 @@ def _kineto(timeline: Timeline, event: dict[str, Any], category: _Key) -> None:
         timeline.device_spans.append(Span(name, start, start + time))
     elif category == "python_function" and not _NOT_THE_USERS.search(name):
         timeline.frames.add(_thread(event), timeline.number(name), start, start + time)
+
+
+def _inputs(args: dict[str, Any]) -> str:
+    """The inputs that `record_shapes=True` recorded, those that are tensors: `24x2048 bfloat16, ...`."""
+    dims, types = args.get("Input Dims"), args.get("Input type")
+    if not isinstance(dims, list) or not isinstance(types, list):
+        return ""
+    tensors = [
+        f"{'x'.join(map(str, dim))} {kind.removeprefix('c10::')}"
+        for dim, kind in zip(dims, types, strict=False)
+        if isinstance(dim, list) and dim and all(isinstance(n, int) for n in dim) and isinstance(kind, str)
+    ]
+    return ", ".join(tensors[:MOST_INPUTS])
 
 
 def _thread(event: dict[str, Any]) -> int:

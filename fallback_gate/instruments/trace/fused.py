@@ -2,7 +2,7 @@
 
 `triton_per_fused__to_copy_add_mean_mul_pow_rsqrt_1` is a persistent reduction (`poi`: pointwise, `red`: in
 loops) of the operators that stand in it in alphabetical order, joined by an underscore, which many have
-themselves.
+themselves. C++ kernels are called alike: `cpp_fused_add_mul_0`.
 
 Source: torch/_inductor/codegen/triton.py and utils.get_fused_kernel_name in pytorch/pytorch.
 """
@@ -14,7 +14,7 @@ from typing import Final
 
 from fallback_gate.instruments.trace.kernels import OPERATORS
 
-_NAME = re.compile(r"^_?triton_[a-z]+_fused_(?P<names>\w+?)_\d+$")
+_NAME = re.compile(r"^_?(?:triton_[a-z]+|cpp)_fused_(?P<names>\w+?)_\d+$")
 _KNOWN: Final = """
 _to_copy _unsafe_view _grouped_mm _scaled_mm _safe_softmax add addmm amax argmax bitwise_not bmm cat clamp
 clone constant_pad_nd convolution copy cos cumsum div embedding eq exp expand floor_divide full gather ge

@@ -21,11 +21,15 @@ _REGION = re.compile(
 
 
 class Link(NamedTuple):
-    """Where a kernel comes from: its origin, the operator, and the user's stack, innermost first."""
+    """Where a kernel comes from: its origin, the operator, and the user's stack, innermost first.
+
+    `inputs` are the shapes and types of the operator's inputs, where the profiler recorded them.
+    """
 
     origin: str
     operator: str
     stack: tuple[str, ...] = ()
+    inputs: str = ""
 
 
 class Links:
@@ -33,7 +37,7 @@ class Links:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._known: dict[tuple[int, str, tuple[str, ...]], Link] = {}
+        self._known: dict[tuple[int, str, tuple[str, ...], str], Link] = {}
 
     def of(self, kernel: int) -> Link:
         """The link of one kernel."""
@@ -41,29 +45,30 @@ class Links:
         name = timeline.kernel_names[kernel]
         launch = timeline.launch_of(kernel)
         in_graph = launch is not None and launch.is_graph
-        operator = ""
+        operator = inputs = ""
         stack: tuple[str, ...] = ()
         if not in_graph:
             started = timeline.kernel_operators[kernel]
             if started == UNKNOWN and launch is not None:
                 started = launch.operator
             operator = timeline.name_of_operator(started) or ""
+            inputs = timeline.inputs_of_operator(started)
         if launch is not None and timeline.frames.names:
             stack = tuple(timeline.names[n] for n in timeline.frames.around(launch.thread, launch.start))
-        key = (name, operator, stack)
+        key = (name, operator, stack, inputs)
         link = self._known.get(key)
         if link is None:
             link = self._known[key] = self._find(*key)
         return link
 
-    def _find(self, name: int, called: str, stack: tuple[str, ...]) -> Link:
+    def _find(self, name: int, called: str, stack: tuple[str, ...], inputs: str) -> Link:
         kernel = self._timeline.names[name]
         origin = self._timeline.origins.get(kernel) or kernels.origin_of_call(called, kernel)
         if not called or _REGION.match(called):
             called = self._timeline.named_operators.get(kernel, "")
             if origin == kernels.EAGER:
                 called = called or kernels.operator(kernel) or kernels.short(kernel)
-        return Link(origin, called or kernels.short(kernel), stack)
+        return Link(origin, called or kernels.short(kernel), stack, inputs)
 
 
 def location(frame: str) -> Location | None:

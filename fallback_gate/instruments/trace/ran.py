@@ -21,19 +21,20 @@ def ran(summary: Summary) -> list[Ran]:
     """
     found: dict[tuple[str, str], Ran] = {}
     for one in summary.operators.values():
-        for name in _operators(one):
+        for name in operators(one):
             _add(found, summary, "op", name, one, one.origin == kernels.EAGER)
     for frame, one in summary.functions.items():
         if location(frame) is not None and not function(frame).startswith("<"):
             _add(found, summary, "function", function(frame), one, False)
     for called, origin in summary.outside:
-        for name in _operators(Operator(called, origin)):
+        for name in operators(Operator(called, origin)):
             outside = Ran("op", name, 0.0, 0.0, 0, summary.steps, origin == kernels.EAGER)
             found.setdefault(("op", name), outside)
     return sorted(found.values(), key=lambda one: (-one.steps, -one.share, one.name))
 
 
-def _operators(one: Operator) -> tuple[str, ...]:
+def operators(one: Operator) -> tuple[str, ...]:
+    """The operators that kernels compute: those that a fused kernel's name tells, or the one that called."""
     if one.origin == kernels.GENERATED and (inside := fused(one.name)):
         return inside
     return (one.name,) if _OPERATOR.fullmatch(one.name) else ()

@@ -21,16 +21,21 @@ def read(path: str | os.PathLike[str], cwd: Path | None = None) -> Summary:
 
     Raises `InputError` where there is no such file or it is no trace.
     """
+    return summarise(timeline(path, cwd))
+
+
+def timeline(path: str | os.PathLike[str], cwd: Path | None = None) -> Timeline:
+    """What the trace holds, kernel by kernel. Raises as `read` does."""
     sources, errors = expand([os.fspath(path)], cwd or Path.cwd())
     if errors or len(sources) != 1:
         raise InputError(errors[0] if errors else f"{path}: name one trace")
-    timeline = Timeline()
+    found = Timeline()
     file = sources[0].file
     if isinstance(file, Path) and nsys.is_export(file):
-        nsys.fill(timeline, file)
+        nsys.fill(found, file)
     else:
-        _text(timeline, sources[0])
-    return summarise(timeline)
+        _text(found, sources[0])
+    return found
 
 
 def _text(timeline: Timeline, source: Source) -> None:

@@ -67,11 +67,14 @@ class Summary:
         return self.time_by_origin[origin] / self.microseconds if self.microseconds else 0.0
 
 
-def summarise(timeline: Timeline) -> Summary:
-    """Find the steps and count. Where there are none, the whole trace is counted and `problem` says so."""
+def summarise(timeline: Timeline, walked: tuple[list[steps.Step], str] | None = None) -> Summary:
+    """Find the steps and count. Where there are none, the whole trace is counted and `problem` says so.
+
+    `walked` are the steps, where they were found already.
+    """
     if timeline.totals:
         return _of_totals(timeline)
-    found, how = steps.find(timeline)
+    found, how = walked or steps.find(timeline)
     whole = Summary(timeline.format, len(found), how, problem=timeline.problem, notes=list(timeline.notes))
     if not timeline.kernel_names:
         whole.problem = whole.problem or "the trace holds no GPU kernel: profile with CUDA activities on"

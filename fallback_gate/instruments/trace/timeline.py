@@ -75,6 +75,7 @@ class Timeline:
     launch_graphs: bytearray = field(default_factory=bytearray)
     operators: Index = field(default_factory=Index)
     operator_names: array[int] = field(default_factory=_integers)
+    operator_inputs: array[int] = field(default_factory=_integers)
     spans: list[Span] = field(default_factory=list)
     device_spans: list[Span] = field(default_factory=list)
     frames: Frames = field(default_factory=Frames)
@@ -116,10 +117,11 @@ class Timeline:
         self.launch_operators.append(launch.operator)
         self.launch_graphs.append(launch.is_graph)
 
-    def operator(self, number: int, name: str) -> None:
-        """Take one operator that ran on the host, by the number that launches name."""
+    def operator(self, number: int, name: str, inputs: str = "") -> None:
+        """Take one operator that ran on the host, by the number that launches name, and what it got."""
         self.operators.keys.append(number)
         self.operator_names.append(self.number(name))
+        self.operator_inputs.append(self.number(inputs) if inputs else UNKNOWN)
 
     def host(self, process: object) -> None:
         """Take the process that called; of two none is known."""
@@ -145,6 +147,12 @@ class Timeline:
         """The name of the operator with this number."""
         row = self.operators.row(number)
         return None if row is None else self.names[self.operator_names[row]]
+
+    def inputs_of_operator(self, number: int) -> str:
+        """The shapes and types of its inputs, where the trace has them: `24x2048 bf16, 2048x5120 bf16`."""
+        row = self.operators.row(number)
+        at = UNKNOWN if row is None else self.operator_inputs[row]
+        return "" if at == UNKNOWN else self.names[at]
 
     def graph_launches(self) -> Iterator[tuple[float, int]]:
         """When each CUDA graph was launched, and its correlation."""

@@ -1,0 +1,89 @@
+"""The annex, the coverage matrix: a grouped matrix product that is computed as a gather and small products.
+
+A mixture of experts without a grouped kernel copies the weights of each token's experts together and hands
+them to batched products: one kernel gathers, the next multiplies what it wrote, and the copy costs as much as
+the product or more. No compiler reports it, since each of the two is well compiled. From a trace alone, a
+gather of a paged cache before its product looks the same: that is a reference implementation too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fallback_gate.coverage.kernel_names import GROUPED, MATMUL, family
+from fallback_gate.instruments.trace import kernels as names
+from fallback_gate.instruments.trace.fused import fused
+from fallback_gate.matrix import Cell, Column
+from fallback_gate.model import Kind
+
+OPERATOR = "gather + matmul"
+NAMES = (GROUPED, "grouped_mm", "grouped_gemm", "moe")
+LEAST_SHARE = 0.10  # of the kernel time, for both together
+LEAST_RATIO = 0.5  # of the product's time, for the gather
+MOST_BETWEEN = 2  # kernels with which a library prepares a product
+_GATHERS = {"aten::index", "aten::index_select", "aten::gather", "aten::embedding", "aten::take"}
+_EAGER = re.compile(r"index_elementwise|gpu_index_kernel|indexSelect|vectorized_gather|scatter_gather")
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Gathers that a product follows at once, in all steps: how many, and the time of each side."""
+
+    count: int = 0
+    gather: float = 0.0
+    product: float = 0.0
+    alone: bool = False  # in some step no grouped kernel ran
+    gathers: dict[str, None] = field(default_factory=dict)
+    products: dict[str, None] = field(default_factory=dict)
+
+    def take(self, kernels: Sequence[str], times: Sequence[float]) -> None:
+        """Take the kernels of a step, in the order in which they ran, with their times in microseconds."""
+        before = self.count
+        for at, kernel in enumerate(kernels):
+            after = at + 1
+            while after < len(kernels) and after <= at + MOST_BETWEEN and _helps(kernels[after]):
+                after += 1
+            if after < len(kernels) and is_gather(kernel) and family(kernels[after]) == MATMUL:
+                self.count += 1
+                self.gather += times[at]
+                self.product += times[after]
+                self.gathers.setdefault(names.short(kernel))
+                self.products.setdefault(names.short(kernels[after]))
+        if self.count > before:
+            self.alone = self.alone or not any(
+                family(kernel) in (GROUPED, "grouped_mm") for kernel in kernels
+            )
+
+    def cell(self, steps: int, kernel_time: float, backend: str) -> Cell | None:
+        """The cell of the grouped product, where these pairs are one."""
+        both = self.gather + self.product
+        if not self.count or both < LEAST_SHARE * kernel_time or self.gather < LEAST_RATIO * self.product:
+            return None
+        return Cell(
+            op=OPERATOR,
+            backend=backend,
+            column=Column.FALLBACK,
+            by=(*list(self.gathers)[:4], *list(self.products)[:4]),
+            microseconds=both / max(steps, 1),
+            shared=True,
+            names=NAMES if self.alone else (),
+            kind=Kind.REFERENCE_KERNEL,
+            reason=(
+                f"{self.count / max(steps, 1):,.4g} gathers in a step, each followed by the product of what "
+                f"it copied: {both / kernel_time:.0%} of kernel time, {self.gather / both:.0%} of it copies; "
+                "no grouped kernel (experts) or paged one (a cache) covers it"
+            ),
+        )
+
+
+def _helps(kernel: str) -> bool:
+    """Whether a kernel is neither generated nor eager nor a product: what a library runs ahead of one."""
+    return names.origin(kernel) in (names.OTHER, names.LIBRARY) and family(kernel) is None
+
+
+def is_gather(kernel: str) -> bool:
+    """Whether a kernel does nothing but gather."""
+    inside = fused(kernel)
+    return (bool(inside) and set(inside) <= _GATHERS) or _EAGER.search(kernel) is not None
