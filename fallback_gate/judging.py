@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.environment import Environment
 from fallback_gate.errors import EXIT_USAGE
+from fallback_gate.exclusions import Outside
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
 from fallback_gate.instruments.evidence import Evidence
@@ -25,9 +27,10 @@ from fallback_gate.model import (
 )
 from fallback_gate.policy.entry import Policy
 from fallback_gate.run import Run
+from fallback_gate.surroundings import AUTO, environment, surroundings
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
-from fallback_gate.verdict import excerpts as around
+from fallback_gate.verdict import excerpts as lines_around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
@@ -55,6 +58,8 @@ class Terms:
     expect_ranks: int | None = None
     sealed: bool = False
     evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
+    outside: Outside | None = None  # what files of evidence say of the device and the load
+    environment: Environment | str = AUTO
     tool_version: str = ""
 
 
@@ -68,12 +73,15 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
-    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded))
+    machine = environment(terms.environment, run.seals, processes, terms.outside)
+    around = surroundings(rule, machine, terms.outside, terms.evidence, findings)
+    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
     asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
     missing = [
         *weighed.open,
+        *around.open,
         *(ruling.open if ruling else ()),
         *decide.expectations(processes, rule, asked, ranks),
     ]
@@ -111,6 +119,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
             *weighed.notes,
+            *around.notes,
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
@@ -119,7 +128,11 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         rules_files=terms.own_rules,
         run_at=terms.run_at,
         measurements=weighed.measured,
-        excerpts=around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
+        environment=around.environment,
+        exclusions=around.exclusions,
+        claims=around.claims,
+        rollback=around.rollback,
+        excerpts=lines_around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
+from fallback_gate.claims import Claim, Rollback
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.measures import Limit
 from fallback_gate.model import Kind, PolicySummary, RuleSource
@@ -88,7 +89,8 @@ class Policy:
     `unlisted` is `block` or `warn`; `unlisted_share` is the share of the step up to which what is unlisted
     warns all the same. `budgets` are sites by kind or by `events`. `required` is None where the reader of
     each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
-    relative to the current folder. `tests` are the file's own, never inherited.
+    relative to the current folder. `tests` are the file's own, never inherited. `claims` are figures that
+    somebody claims, `rollback` the artefact to fall back to, its path relative to the current folder.
     """
 
     summary: PolicySummary
@@ -108,3 +110,5 @@ class Policy:
     rules: tuple[Rule | Marker, ...] = ()
     tests: tuple[Case, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    rollback: Rollback | None = None
