@@ -27,6 +27,13 @@ LOWER: Final[Mapping[str, str]] = {"ttft_ms": "ms", "tpot_ms": "ms"}
 METRICS: Final[Mapping[str, str]] = {**HIGHER, **LOWER}
 """What can be claimed, with its unit: more is better for the first, less for the others."""
 OF_A_KERNEL: Final = ("gemm_flops", "attention_flops", "copy_bandwidth")  # which have no batch of requests
+NEEDED: Final = ("device", "dtype", "shape")
+"""Conditions that both sides must tell; of serving also how many requests ran at a time."""
+
+
+def tells_load(conditions: Mapping[str, str]) -> bool:
+    """Whether they say how many requests ran at a time."""
+    return "batch" in conditions or "concurrency" in conditions
 
 
 class Figure(NamedTuple):
@@ -48,6 +55,14 @@ class Claim(NamedTuple):
     source: str
     at_least: float | None
     place: str
+
+    @property
+    def lacks(self) -> list[str]:
+        """The conditions without which nothing can be compared with it."""
+        missing = [name for name in NEEDED if name not in self.conditions]
+        if self.metric not in OF_A_KERNEL and not tells_load(self.conditions):
+            missing.append("batch or concurrency")
+        return missing
 
 
 class ClaimState(str, Enum):

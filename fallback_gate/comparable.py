@@ -6,12 +6,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from fallback_gate.claims import CONDITIONS, HIGHER, OF_A_KERNEL, Claim, ClaimState, Figure, HeldClaim
+from fallback_gate.claims import (
+    CONDITIONS,
+    HIGHER,
+    NEEDED,
+    OF_A_KERNEL,
+    Claim,
+    ClaimState,
+    Figure,
+    HeldClaim,
+    tells_load,
+)
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import devices
 
 _DTYPES: Final = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
-_NEEDED: Final = ("device", "dtype", "shape")  # of every figure; of serving also how many at a time
 
 
 def held(claim: Claim, figures: Sequence[Figure]) -> HeldClaim:
@@ -38,7 +47,7 @@ def differences(claim: Claim, figure: Figure) -> Iterator[str]:
     for name in CONDITIONS:
         claimed, measured = theirs.get(name), mine.get(name)
         if claimed is None and measured is None:
-            if name in _NEEDED:
+            if name in NEEDED:
                 yield f"{name} is told by neither side"
         elif claimed is None:
             yield f"the claim does not tell its {name} (measured: {measured})"
@@ -46,12 +55,8 @@ def differences(claim: Claim, figure: Figure) -> Iterator[str]:
             yield f"the measurement does not tell its {name} (claimed: {claimed})"
         elif not _same(name, claimed, measured):
             yield f"{name} is {claimed} in the claim and {measured} in the measurement"
-    if claim.metric not in OF_A_KERNEL and not _tells_load(mine) and not _tells_load(theirs):
+    if claim.metric not in OF_A_KERNEL and not tells_load(mine) and not tells_load(theirs):
         yield "how many requests ran at a time is told by neither side (batch, concurrency)"
-
-
-def _tells_load(conditions: Mapping[str, str]) -> bool:
-    return "batch" in conditions or "concurrency" in conditions
 
 
 def _same(name: str, one: str, other: str) -> bool:

@@ -85,9 +85,9 @@ def _conclusion(given: Exclusions, fallbacks: Sequence[str]) -> str:
 
 
 class Outside(NamedTuple):
-    """What files of evidence say: what they rule out, the machine as far as they tell it, and figures that
-    they measured."""
+    """What files of evidence say: what they rule out (None where they hold figures alone), the machine as far
+    as they tell it, and figures that they measured."""
 
-    exclusions: Exclusions
+    exclusions: Exclusions | None
     environment: Environment
     figures: tuple[Figure, ...]

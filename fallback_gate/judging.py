@@ -74,14 +74,13 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
     machine = environment(terms.environment, run.seals, processes, terms.outside)
-    around = surroundings(rule, machine, terms.outside, terms.evidence, findings)
+    around = surroundings(rule, terms.environment, machine, terms.outside, terms.evidence, findings)
     limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
     asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
     missing = [
         *weighed.open,
-        *around.open,
         *(ruling.open if ruling else ()),
         *decide.expectations(processes, rule, asked, ranks),
     ]
@@ -92,14 +91,17 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     if terms.strict:
         missing += [*smells, *unknown]
     proven = decide.whole(processes, reports, rule, limits, missing)
-    outcome = decide.outcome(findings, limits, proven)
+    fit = (
+        proven and not around.open
+    )  # an artefact to fall back to says nothing of fallbacks, and must be there
+    outcome = decide.outcome(findings, limits, fit)
     summary = None
     if terms.pardon is not None:
         from fallback_gate.verdict import waiver as waivers
 
         summary = waivers.apply(terms.pardon, terms.release, today, outcome, findings, bool(limits.exceeded))
         if summary.applied:
-            outcome = Outcome.WAIVED if proven else Outcome.UNPROVEN
+            outcome = Outcome.WAIVED if fit else Outcome.UNPROVEN
     exit_code = EXIT_USAGE if errors else EXIT_CODES[outcome]
     if terms.exit_zero and exit_code == EXIT_CODES[Outcome.BLOCKED]:
         exit_code = 0
@@ -113,7 +115,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         findings=findings,
         proven=proven,
         baseline=ruling.summary if ruling else None,
-        reasons=(*limits.exceeded, *limits.open, *missing),
+        reasons=(*limits.exceeded, *limits.open, *missing, *around.open),
         notes=(
             *(() if terms.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),

@@ -70,19 +70,22 @@ def environment(
 
 def surroundings(
     rule: Policy,
+    asked: Environment | str,
     machine: Environment | None,
     outside: Outside | None,
     evidence: Sequence[Evidence],
     findings: Sequence[Finding],
 ) -> Surroundings:
-    """Judge what is around a run by its policy."""
+    """Judge what is around a run by its policy. Without an environment (`off`) no artefact is looked at."""
+    looked = asked != OFF
     figures = [figure for said in evidence for figure in said.figures]
     figures += outside.figures if outside else ()
+    given = outside.exclusions if outside else None
     claims = tuple(held(claim, _placed(figures, machine)) for claim in rule.claims)
-    back = held_rollback(rule.rollback, machine) if rule.rollback else None
+    back = held_rollback(rule.rollback, machine) if rule.rollback and looked else None
     return Surroundings(
         environment=machine,
-        exclusions=outside.exclusions.concluded(_fallbacks(findings)) if outside else None,
+        exclusions=given.concluded(_fallbacks(findings)) if given else None,
         claims=claims,
         rollback=back,
         exceeded=tuple(missed(one) for one in claims if one.state is ClaimState.MISSED),
@@ -102,8 +105,9 @@ def surroundings(
             *(
                 f"no file measures {one.claim.metric}, which is claimed ({one.claim.place})"
                 for one in claims
-                if one.state is ClaimState.NOT_MEASURED
+                if one.state is ClaimState.NOT_MEASURED and one.claim.at_least is not None
             ),
+            *(["the rollback was not looked at: --environment off"] if rule.rollback and not looked else []),
             *(environments.warnings(machine) if machine else ()),
         ),
     )
@@ -112,7 +116,7 @@ def surroundings(
 def missed(one: HeldClaim) -> str:
     """That a claim was missed, in a sentence."""
     return (
-        f"{one.share or 0:.0%} of the {one.claim.metric} that {one.claim.source} claims was measured, and "
+        f"{one.share or 0:.0%} of the claimed {one.claim.metric} ({one.claim.source}) was measured, and "
         f"{one.claim.at_least or 0:.0%} of it must be reached ({one.claim.place})"
     )
 

@@ -21,7 +21,9 @@ def read(paths: Sequence[str], baseline: Sequence[str] = ()) -> Outside:
     Raises `InputError` for a file that can't be read, or that says nothing of all this.
     """
     now = taken(paths)
-    return Outside(causes(now, taken(baseline) if baseline else None), environment(now), tuple(now.figures))
+    before = taken(baseline) if baseline else None
+    is_told = bool(now.devices or now.engine_lines)
+    return Outside(causes(now, before) if is_told else None, environment(now), tuple(now.figures))
 
 
 def taken(paths: Sequence[str]) -> Seen:
