@@ -94,8 +94,7 @@ def rollback(page: Page, top: Mapping[str, object]) -> Rollback | None:
     key = ("rollback",)
     given = checks.mapping(page, key, top["rollback"], ROLLBACK_KEYS, ROLLBACK_NEEDS)
     said = checks.Said(page, key, given)
-    artefact, compiler = said.text("artefact"), said.text("compiler")
-    version = _condition(page, (*key, "version"), given["version"]) if "version" in given else None
+    artefact, compiler, version = (said.text(name) for name in ROLLBACK_NEEDS)
     sha256, built = said.text("sha256"), said.day("built")
     if sha256 is not None and not _SHA256.fullmatch(sha256):
         page.complain((*key, "sha256"), f"{shown(sha256)} is no SHA-256", "write its 64 digits")

@@ -65,6 +65,7 @@ def test_values(tmp_path: Path, metric: str, value: str, expected: float) -> Non
         ("claims: {metric: ttft_ms}", ["claims", "list"]),
         ("rollback: engine.plan", ["rollback", "mapping"]),
         ("rollback: {artefact: x, compiler: torch}", ["version is missing"]),
+        ("rollback: {artefact: x, compiler: torch, version: 2.10}", ["rollback.version", "in quotes"]),
         ("rollback: {artefact: x, compiler: torch, version: 2.11.0, sha256: abc}", ["rollback.sha256", "64"]),
         (
             "rollback: {artefact: x, compiler: torch, version: 2.11.0, built: soon}",
