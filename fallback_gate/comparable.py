@@ -65,6 +65,11 @@ def _same(name: str, one: str, other: str) -> bool:
 
 
 def _device(text: str) -> str:
+    """A device by its name in the table; several of one with their number."""
+    many = re.fullmatch(r"(\d+)\s*[x×]\s*(.+)", text)
+    if many:
+        name = _device(many[2])
+        return name if int(many[1]) == 1 else f"{int(many[1])} x {name}"
     try:
         return devices.device(text).name
     except InputError:

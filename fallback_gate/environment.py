@@ -8,6 +8,7 @@ decides nothing.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any, Final, NamedTuple, TypeVar
@@ -53,6 +54,12 @@ class Environment(NamedTuple):
     caches: tuple[Cache, ...] = ()
     platform: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+
+
+def counted(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of devices, equal ones once with their number: `8 x NVIDIA H200`."""
+    counts = Counter(names)
+    return tuple(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
 
 
 def read(told: object, source: str) -> Environment:

@@ -47,6 +47,7 @@ def test_less_is_better_for_a_time() -> None:
     [
         {"device": "NVIDIA H200"},
         {"device": "h200"},
+        {"device": "1 x H200"},
         {"dtype": "torch.bfloat16"},
         {"model": "org/M-8B"},
         {"shape": "input=1024, output=128"},
@@ -68,6 +69,7 @@ def test_other_words_for_the_same(said: dict[str, str]) -> None:
         ({"model": ""}, {}, "the claim does not tell its model (measured: m-8b)"),
         ({"dtype": ""}, {"dtype": ""}, "dtype is told by neither side"),
         ({"concurrency": ""}, {"concurrency": ""}, "how many requests ran at a time is told by neither side"),
+        ({}, {"device": "8 x NVIDIA H200"}, "device is H200 in the claim and 8 x NVIDIA H200"),
         ({}, {"batch": "24"}, "the claim does not tell its batch (measured: 24)"),
     ],
 )

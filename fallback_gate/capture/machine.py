@@ -18,7 +18,7 @@ from typing import Final
 from fallback_gate.capture import caches
 from fallback_gate.capture.found import Installed
 from fallback_gate.capture.table import TABLE
-from fallback_gate.environment import Environment, Version, moment
+from fallback_gate.environment import Environment, Version, counted, moment
 
 _SECONDS: Final = 10
 _QUERY: Final = ("--query-gpu=name,driver_version", "--format=csv,noheader")
@@ -42,7 +42,7 @@ def environment(
     drivers += _files()
     here = [platform.platform(terse=True), *([f"Python {python}"] if python else [])]
     return Environment(
-        devices=tuple(devices),
+        devices=devices,
         drivers=tuple(drivers),
         compilers=tuple(
             Version(name, one.version, None if one.since is None else moment(one.since))
@@ -53,8 +53,8 @@ def environment(
     )
 
 
-def _nvidia(environ: Mapping[str, str]) -> tuple[list[str], list[Version]]:
-    """NVIDIA's devices, equal ones once with their number, and the driver."""
+def _nvidia(environ: Mapping[str, str]) -> tuple[tuple[str, ...], list[Version]]:
+    """NVIDIA's devices, and the driver."""
     tool = shutil.which("nvidia-smi", path=environ.get("PATH"))
     rows: list[list[str]] = []
     if tool is not None:
@@ -69,12 +69,8 @@ def _nvidia(environ: Mapping[str, str]) -> tuple[list[str], list[Version]]:
         names = [_named(path) for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))]
         driver = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", _text("/proc/driver/nvidia/version"))
         rows = [[name, driver[1] if driver else ""] for name in names if name]
-    counts: dict[str, int] = {}
-    for name, _ in rows:
-        counts[name[:100]] = counts.get(name[:100], 0) + 1
-    devices = [name if count == 1 else f"{count} x {name}" for name, count in counts.items()]
     drivers = dict.fromkeys(Version("nvidia", version[:60]) for _, version in rows if version)
-    return devices, list(drivers)
+    return counted(name[:100] for name, _ in rows), list(drivers)
 
 
 def _named(path: Path) -> str:

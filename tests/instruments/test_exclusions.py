@@ -165,7 +165,7 @@ def test_the_whole_sentence(tmp_path: Path) -> None:
     ("said", "cause", "standing", "words"),
     [
         ({"cap": "Active"}, Cause.THROTTLING, FOUND, "GPU 2: sw power cap"),
-        ({"cap": "Active", "reasons": "Clocks Throttle Reasons"}, Cause.THROTTLING, FOUND, "in 1 of 1 looks"),
+        ({"cap": "Active", "reasons": "Clocks Throttle Reasons"}, Cause.THROTTLING, FOUND, "in 1 of 1 look"),
         ({"reasons": "Clocks Throttle Reasons"}, Cause.THROTTLING, OUT, "no reason was active"),
         ({"clock": "1590"}, Cause.CLOCKS, FOUND, "GPU 2 at 1,590 of 1,980 MHz"),
         ({"clock": "1881"}, Cause.CLOCKS, OUT, "1,881 of 1,980"),  # 95%
@@ -241,6 +241,23 @@ def test_dmon_with_violations(tmp_path: Path) -> None:
     assert states(from_text(tmp_path, DMON + quiet + idle))[Cause.THROTTLING] is OUT
 
 
+def test_a_look_with_reasons_does_not_speak_for_looks_without(tmp_path: Path) -> None:
+    """nvidia-smi -q finds it quiet once; dmon has low clocks and no reasons."""
+    capped = "# gpu sm mclk pclk\n# Idx % MHz MHz\n" + "    2 99 2619 1590\n" * 20
+    found = from_text(tmp_path, query(), capped)
+    assert states(found)[Cause.THROTTLING] is OPEN
+    assert states(found)[Cause.CLOCKS] is FOUND
+
+
+def test_a_node_of_equal_devices(tmp_path: Path) -> None:
+    second = (
+        query().split("GPU 0000")[1].replace("Minor Number                          : 2", "Minor Number : 3")
+    )
+    text = query() + "GPU 0000" + second
+    from_text(tmp_path, text + text)  # looked at twice
+    assert read([str(tmp_path / "e0.txt")]).environment.devices == ("2 x NVIDIA H100 80GB HBM3",)
+
+
 def test_throttling_as_in_the_baseline_explains_no_difference(tmp_path: Path) -> None:
     row = " 04:12:44 0 699 70 70 99 17 0 0 - - 2619 1590 87 0 0 0\n"
     found = from_text(tmp_path, DMON + row, baseline=DMON + row)
@@ -298,7 +315,7 @@ def test_dcgm_prometheus(tmp_path: Path) -> None:
     assert states(found)[Cause.THROTTLING] is OUT
     assert states(found)[Cause.DEVICE_ERRORS] is OUT
     assert states(found)[Cause.CLOCKS] is OPEN
-    assert taken([str(tmp_path / "e0.txt")]).names == {"NVIDIA A100-SXM4-80GB": None}
+    assert taken([str(tmp_path / "e0.txt")]).names == {"GPU 1": "NVIDIA A100-SXM4-80GB"}
 
 
 AMD = """GPU: 0

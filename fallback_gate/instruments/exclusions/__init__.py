@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fallback_gate.environment import Environment, Version
+from fallback_gate.environment import Environment, Version, counted
 from fallback_gate.exclusions import Outside
 from fallback_gate.instruments.exclusions import formats
 from fallback_gate.instruments.exclusions.causes import causes
@@ -39,4 +39,4 @@ def environment(seen: Seen) -> Environment:
     if not seen.names and not seen.drivers:
         return Environment()
     drivers = tuple(Version(name, version) for name, version in seen.drivers.items())
-    return Environment(tuple(seen.names), drivers, sources=tuple(seen.files))
+    return Environment(counted(seen.names.values()), drivers, sources=tuple(seen.files))

@@ -39,7 +39,7 @@ def smi(lines: Iterable[str], seen: Seen) -> None:
         named = _NAMED.match(line)
         if named:
             npu = named[1]
-            seen.names.setdefault(named[2][:100])
+            seen.names[f"NPU {npu}"] = named[2][:100]
             bad = named[3].casefold() != "ok"
             seen.look(Look(f"NPU {npu}", repairs=(f"health is {named[3]}",) if bad else ()))
             continue

@@ -44,6 +44,10 @@ def _listed(parts: Iterable[str]) -> str:
     return ", ".join(told[:MOST_TOLD]) + more
 
 
+def _looks(count: int) -> str:
+    return f"{count:,} look{'s' * (count != 1)}"
+
+
 def _working(seen: Seen) -> dict[str, Device]:
     return {name: device for name, device in seen.devices.items() if device.busy}
 
@@ -76,7 +80,7 @@ def _throttling(now: Seen, before: Seen | None) -> Exclusion:
     slowed = sum(device.slowed_looks for device in working.values())
     reasons = [f"{name}: {reason}" for name, device in working.items() for reason in device.slowed]
     if slowed or grown:
-        why = f"in {slowed} of {looks} looks at work"
+        why = f"in {slowed} of {_looks(looks)} at work"
         if not slowed:
             why = "by its counters, which grew between two looks"
         why += f" ({_listed(reasons or sorted(grown))})"
@@ -90,8 +94,8 @@ def _throttling(now: Seen, before: Seen | None) -> Exclusion:
         return Exclusion(cause, Standing.FOUND, "throttling", f"the device was slowed {why}")
     boosted, against = _boost(now), _against(now, before) if before else None
     short, why = "no throttling", ""
-    if working and len(working) == len(_working(now)):
-        why = f"no reason was active in {looks} looks at work"
+    if _working(now) and all(device.told == device.busy for device in _working(now).values()):
+        why = f"no reason was active in {_looks(looks)} at work"
     elif boosted is not None and all(boosted.values()):
         why = "nothing slowed clocks that stayed at boost under work"
     elif _still(now):
@@ -103,6 +107,10 @@ def _throttling(now: Seen, before: Seen | None) -> Exclusion:
         )
     if why:
         return Exclusion(cause, Standing.RULED_OUT, short, why)
+    if working:
+        return _open(
+            cause, f"no reason was active in {_looks(looks)} at work; others tell none, and clocks were lower"
+        )
     if _working(now):
         return _open(cause, "the files tell no reasons of throttling, and not that clocks were at boost")
     return _open(cause, _nothing_at_work(now))
@@ -171,9 +179,9 @@ def _clocks(now: Seen, before: Seen | None) -> Exclusion:
 
 
 def _clock(name: str, device: Device, seen: Seen) -> str:
-    looks = sum(device.clocks.values())
+    looks = _looks(sum(device.clocks.values()))
     of = f" of {seen.top(name):,.0f}" if seen.top(name) else ""
-    return f"{name} at {_median(device.clocks):,.0f}{of} MHz in {looks} look{'s' * (looks != 1)} at work"
+    return f"{name} at {_median(device.clocks):,.0f}{of} MHz in {looks} at work"
 
 
 def _memory(name: str, device: Device, seen: Seen) -> str | None:

@@ -91,7 +91,7 @@ def prometheus(lines: Iterable[str], seen: Seen) -> None:
         labels = dict(_LABEL.findall(found[2]))
         name = f"GPU {labels.get('gpu', labels.get('UUID', '?'))}"[:60]
         if labels.get("modelName"):
-            seen.names.setdefault(labels["modelName"][:100])
+            seen.names[name] = labels["modelName"][:100]
         metrics = told.setdefault(name, {})
         if found[1] in metrics:
             _scraped(name, metrics, seen)

@@ -88,10 +88,10 @@ def xml(document: str, seen: Seen) -> None:
 def _look(facts: Facts, at: int, seen: Seen) -> None:
     """Hand over what one device said, and forget it."""
     if facts and at >= 0:
-        name = facts.get(("product name",))
-        if name:
-            seen.names.setdefault(name[:100])
-        seen.look(_read(facts, at))
+        look = _read(facts, at)
+        seen.look(look)
+        if name := facts.get(("product name",)):
+            seen.names[look.device] = name[:100]
     facts.clear()
 
 

@@ -136,7 +136,7 @@ class Seen:
     errors: list[str] = field(default_factory=list)  # of the driver: Xid lines
     kernel_log: bool = False
     engine_lines: int = 0  # of engines and the kernel
-    names: dict[str, None] = field(default_factory=dict)  # of devices, as a set in order
+    names: dict[str, str] = field(default_factory=dict)  # what devices are called
     drivers: dict[str, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
