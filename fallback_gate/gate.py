@@ -22,7 +22,9 @@ from pathlib import Path
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.engines import reader_of
+from fallback_gate.environment import Environment
 from fallback_gate.errors import InputError
+from fallback_gate.exclusions import Outside
 from fallback_gate.history import Baseline
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging import Terms, judge
@@ -32,6 +34,7 @@ from fallback_gate.run import Run, traces
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
+from fallback_gate.surroundings import AUTO
 
 
 def check(
@@ -52,6 +55,8 @@ def check(
     expect_ranks: int | None = None,
     sealed: bool = False,
     evidence: Sequence[Evidence] = (),
+    outside: Outside | None = None,
+    environment: Environment | str = AUTO,
     progress: Callable[[Source, int], None] | None = None,
     jobs: int = 1,
     engine: str | None = None,
@@ -68,7 +73,9 @@ def check(
     the user's own messages, beside those of the policy. `strict`: a line that
     smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
     be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
-    verdict unproven. `evidence`: what instruments read beside the logs. `baseline`: fallbacks that may stay,
+    verdict unproven. `evidence`: what instruments read beside the logs. `outside`: what files of
+    evidence say of device and load. `environment`: the machine of the run; `auto` is what logs and files tell
+    of it, `off` none. `baseline`: fallbacks that may stay,
     while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines around each
     that proves something. `run_at` is the time that reports show. `progress` is called with each source and
     the bytes read of it so far. `jobs`: how many logs are read at a time, each in a process of its own, where
@@ -97,6 +104,8 @@ def check(
         expect_ranks=expect_ranks,
         sealed=sealed,
         evidence=evidence,
+        outside=outside,
+        environment=environment,
         cwd=cwd,
         environ=environ,
     )
@@ -130,6 +139,8 @@ def terms(
     expect_ranks: int | None = None,
     sealed: bool = False,
     evidence: Sequence[Evidence] = (),
+    outside: Outside | None = None,
+    environment: Environment | str = AUTO,
 ) -> Terms:
     """As the arguments of `check`, read and found valid; raises as it does."""
     from fallback_gate import __version__
@@ -162,6 +173,8 @@ def terms(
         expect_ranks=expect_ranks,
         sealed=sealed,
         evidence=tuple(evidence),
+        outside=outside,
+        environment=environment,
         tool_version=__version__,
         absent=found.absent,
     )

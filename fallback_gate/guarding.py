@@ -19,6 +19,7 @@ from typing import Any
 
 from fallback_gate.gate import check
 from fallback_gate.model import Outcome, Verdict
+from fallback_gate.surroundings import OFF
 
 _HOOK = "_fallback_gate_hook"
 _NOTHING = (
@@ -112,7 +113,7 @@ class Guard:
         log = self._folder / "guard.log"
         with log.open("a", encoding="utf-8") as file:
             file.write(self._hook.record.line(facts, self._began, ended=True))
-        self.verdict = check([log], self._policy, _closings={str(log): 1})
+        self.verdict = check([log], self._policy, environment=OFF, _closings={str(log): 1})
         allowed = {Outcome.PASS, *((Outcome.UNPROVEN,) if self._allow_unproven else ())}
         if self._raises and self.verdict.outcome not in allowed:
             raise FallbackError(self.verdict, "" if facts else _NOTHING)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from fallback_gate.environment import Changed, Environment
 from fallback_gate.model import Class, Kind, PolicySummary
 
 BASELINE_SCHEMA = "fallback-gate/baseline-1"
@@ -65,6 +66,38 @@ class Fallback(NamedTuple):
     spot: str
 
 
+class Number(NamedTuple):
+    """One thing that an instrument measured in a run; `unit` is `share` for a fraction."""
+
+    instrument: str
+    name: str
+    subject: str | None
+    value: float
+    unit: str
+
+
+class Moved(NamedTuple):
+    """The same measurement in two runs; None where a run has none. It decides nothing: one number of each
+    side has no spread, which `fallback-gate bench --baseline` weighs."""
+
+    old: Number | None
+    new: Number | None
+
+    @property
+    def shown(self) -> Number:
+        """The side that is there, the new one first."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def change(self) -> float | None:
+        """By which part it grew; None where that can't be told."""
+        if self.old is None or self.new is None or self.old.value == 0:
+            return None
+        return self.new.value / self.old.value - 1
+
+
 class Side(NamedTuple):
     """One run of a comparison: `problem` says why it does not show all fallbacks that it has."""
 
@@ -74,6 +107,8 @@ class Side(NamedTuple):
     compilers: tuple[tuple[str, str | None], ...] = ()  # and their versions
     ranks: tuple[int, ...] = ()
     processes: int = 0  # that compiled and have no rank
+    environment: Environment | None = None
+    numbers: tuple[Number, ...] = ()
 
 
 class Step(str, Enum):
@@ -109,7 +144,8 @@ class Change(NamedTuple):
 class Comparison(NamedTuple):
     """Two runs side by side. `exit_code`: 0 nothing worse, 1 something worse, 3 nobody can tell.
 
-    `open` says why something worse may be there unseen, a sentence each.
+    `open` says why something worse may be there unseen, a sentence each. `versions` are what changed around
+    the runs, `measured` what was measured in either: both are laid beside the fallbacks and decide nothing.
     """
 
     old: Side
@@ -117,6 +153,8 @@ class Comparison(NamedTuple):
     changes: tuple[Change, ...]
     exit_code: int
     open: tuple[str, ...] = ()
+    versions: tuple[Changed, ...] = ()
+    measured: tuple[Moved, ...] = ()
 
     def of(self, step: Step) -> tuple[Change, ...]:
         """The changes of one sort, in their order."""

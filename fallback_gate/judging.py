@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from fallback_gate import policy as policies
 from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.environment import Environment
 from fallback_gate.errors import EXIT_USAGE
+from fallback_gate.exclusions import Outside
 from fallback_gate.history import Baseline
 from fallback_gate.inputs import RulesFile
 from fallback_gate.instruments.evidence import Evidence
@@ -25,9 +27,10 @@ from fallback_gate.model import (
 )
 from fallback_gate.policy.entry import Policy
 from fallback_gate.run import Run
+from fallback_gate.surroundings import AUTO, environment, surroundings
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
-from fallback_gate.verdict import excerpts as around
+from fallback_gate.verdict import excerpts as lines_around
 from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
@@ -55,6 +58,8 @@ class Terms:
     expect_ranks: int | None = None
     sealed: bool = False
     evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
+    outside: Outside | None = None  # what files of evidence say of the device and the load
+    environment: Environment | str = AUTO
     tool_version: str = ""
     absent: tuple[str, ...] = ()  # files that the commit which judges does not have
 
@@ -69,7 +74,9 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
-    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded))
+    machine = environment(terms.environment, run.seals, processes, terms.outside)
+    around = surroundings(rule, terms.environment, machine, terms.outside, terms.evidence, findings)
+    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
     asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
@@ -85,14 +92,17 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     if terms.strict:
         missing += [*smells, *unknown]
     proven = decide.whole(processes, reports, rule, limits, missing)
-    outcome = decide.outcome(findings, limits, proven)
+    fit = (
+        proven and not around.open
+    )  # an artefact to fall back to says nothing of fallbacks, and must be there
+    outcome = decide.outcome(findings, limits, fit)
     summary = None
     if terms.pardon is not None:
         from fallback_gate.verdict import waiver as waivers
 
         summary = waivers.apply(terms.pardon, terms.release, today, outcome, findings, bool(limits.exceeded))
         if summary.applied:
-            outcome = Outcome.WAIVED if proven else Outcome.UNPROVEN
+            outcome = Outcome.WAIVED if fit else Outcome.UNPROVEN
     exit_code = EXIT_USAGE if errors else EXIT_CODES[outcome]
     if terms.exit_zero and exit_code == EXIT_CODES[Outcome.BLOCKED]:
         exit_code = 0
@@ -106,13 +116,14 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         findings=findings,
         proven=proven,
         baseline=ruling.summary if ruling else None,
-        reasons=(*limits.exceeded, *limits.open, *missing),
+        reasons=(*limits.exceeded, *limits.open, *missing, *around.open),
         notes=(
             *(() if terms.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(rule, findings, today),
             *_from_commit(terms),
             *weighed.notes,
+            *around.notes,
             *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
@@ -121,7 +132,11 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         rules_files=terms.own_rules,
         run_at=terms.run_at,
         measurements=weighed.measured,
-        excerpts=around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
+        environment=around.environment,
+        exclusions=around.exclusions,
+        claims=around.claims,
+        rollback=around.rollback,
+        excerpts=lines_around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
     )
 
 

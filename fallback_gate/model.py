@@ -15,6 +15,9 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
+from fallback_gate.claims import HeldClaim, HeldRollback
+from fallback_gate.environment import Environment
+from fallback_gate.exclusions import Exclusions
 from fallback_gate.inputs import EntryUse, Excerpt, PolicyChange, Repository, Revision, RulesFile
 from fallback_gate.measures import Cost, Measured
 
@@ -330,7 +333,8 @@ class Verdict:
     `measurements` are what instruments measured, under the policy's limits; `reasons` say in a sentence each
     why a run is unproven or a budget exceeded; `errors` are inputs that could not be read. `rules_files`,
     `repository`, `run_at` (UTC) and `excerpts` (by log and line) are for the reports that show them, and are
-    there where the caller asked for them.
+    there where the caller asked for them. `environment`, `exclusions`, `claims` and `rollback` are around the
+    run, as far as inputs tell it and the policy asks.
     """
 
     outcome: Outcome | None
@@ -353,6 +357,10 @@ class Verdict:
     run_at: datetime | None = None
     excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
     measurements: tuple[Measured, ...] = ()
+    environment: Environment | None = None
+    exclusions: Exclusions | None = None
+    claims: tuple[HeldClaim, ...] = ()
+    rollback: HeldRollback | None = None
 
     def decided(self, decision: Decision) -> tuple[Finding, ...]:
         """The findings with this decision, in the order of the report."""

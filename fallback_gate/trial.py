@@ -12,6 +12,7 @@ from fallback_gate.gate import check
 from fallback_gate.model import Decision, Event, Verdict
 from fallback_gate.policy.cases import Case
 from fallback_gate.policy.globs import operator_bare
+from fallback_gate.surroundings import OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ def trial(case: Case, policy: str, today: date) -> Trial:
     day = case.today or today
     try:
         if case.text is None:
-            return _trial(case, check(case.logs, policy, today=day))
+            return _trial(case, check(case.logs, policy, today=day, environment=OFF))
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "compile.log"
             log.write_text(case.text, encoding="utf-8", newline="\n")
-            return _trial(case, check([log], policy, today=day))
+            return _trial(case, check([log], policy, today=day, environment=OFF))
     except InputError as error:
         return Trial(case, (str(error),), untried=True)
 

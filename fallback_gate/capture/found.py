@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 _SECONDS = 20
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?", re.I)
@@ -21,21 +22,41 @@ import sys
 sys.path[:] = [p for p in sys.path if p]
 import json
 from importlib import metadata
+import os
 found = {}
 for name in json.loads(sys.argv[1]):
     try:
-        found[name] = metadata.version(name)
+        one = metadata.distribution(name)
+        found[name] = [one.version, None]
+        found[name][1] = os.stat(one._path).st_mtime
     except Exception:
         pass
-print(json.dumps(found))
+print(json.dumps([".".join(map(str, sys.version_info[:3])), found]))
 """
+
+
+class Installed(NamedTuple):
+    """A package: its version, and when it was installed (seconds since the epoch), where that can be told.
+
+    An installer makes a folder of its own for each version, so that the folder's time is the installation's.
+    """
+
+    version: str
+    since: float | None
 
 
 def versions(command: Sequence[str], environ: Mapping[str, str], packages: Iterable[str]) -> dict[str, str]:
     """The version of each of these packages in the command's Python; empty where nothing can be told."""
+    return {name: one.version for name, one in installed(command, environ, packages)[1].items()}
+
+
+def installed(
+    command: Sequence[str], environ: Mapping[str, str], packages: Iterable[str]
+) -> tuple[str | None, dict[str, Installed]]:
+    """The version of the command's Python, and these packages in it; nothing where nothing can be told."""
     python = python_of(command, environ)
     if python is None:
-        return {}
+        return None, {}
     try:
         told = subprocess.run(
             [python, "-c", _ASK, json.dumps(sorted(set(packages)))],
@@ -45,12 +66,14 @@ def versions(command: Sequence[str], environ: Mapping[str, str], packages: Itera
             timeout=_SECONDS,
             check=True,
         ).stdout
-        found = json.loads(told.decode("utf-8", "replace").splitlines()[-1])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return {}
-    return (
-        {str(name): str(version)[:100] for name, version in found.items()} if isinstance(found, dict) else {}
-    )
+        own, found = json.loads(told.decode("utf-8", "replace").splitlines()[-1])
+        packages_found = {
+            str(name): Installed(str(version)[:100], None if since is None else float(since))
+            for name, (version, since) in found.items()
+        }
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError, TypeError, AttributeError):
+        return None, {}
+    return str(own)[:40], packages_found
 
 
 def python_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:

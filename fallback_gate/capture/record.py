@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fallback_gate.capture import found, gather, ranks
+from fallback_gate.capture import found, gather, machine, ranks
 from fallback_gate.capture.log import Log
 from fallback_gate.capture.plan import chosen, plan
 from fallback_gate.capture.process import GRACE, Command, Ended
-from fallback_gate.capture.table import TABLE
+from fallback_gate.environment import as_data
 from fallback_gate.errors import InputError
 from fallback_gate.sources import seal
 
@@ -54,8 +54,8 @@ def record(
     log = log.absolute()
     key = seal.key_of(environ)
     inherited = {name: value for name, value in environ.items() if name != seal.KEY}
-    packages = [package for stack in TABLE for package in stack.packages]
-    versions = found.versions(command, inherited, packages)
+    python, installed = found.installed(command, inherited, machine.asked())
+    versions = {name: one.version for name, one in installed.items()}
     settings = plan(
         chosen(compilers, versions),
         inherited,
@@ -74,6 +74,7 @@ def record(
         "rank": ranks.own(inherited),
         "expect_ranks": ranks.expected(expect_ranks, command, inherited),
         "compilers": versions,
+        "environment": as_data(machine.environment(inherited, python, installed)),
         "settings": {name: mask(value) for name, value in settings.in_force.items()},
         "respected": {name: mask(value) for name, value in settings.respected.items()},
         "strict_modes": settings.strict,

@@ -137,7 +137,9 @@ def _judged(
     from fallback_gate.gate import check
 
     with progress() as moved:
-        return check(logs, policy, today=today, rules=rules, baseline=baseline, progress=moved)
+        return check(
+            logs, policy, today=today, rules=rules, baseline=baseline, environment="off", progress=moved
+        )
 
 
 def _made(file: str, verdict: Verdict, kept: Sequence[Held] = ()) -> Baseline:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 if TYPE_CHECKING:
+    from fallback_gate.environment import Environment
+    from fallback_gate.exclusions import Outside
     from fallback_gate.instruments.evidence import Evidence
 
 _OPTIONS: Final = (
@@ -22,6 +24,11 @@ _OPTIONS: Final = (
                  help="Tensors to compare: a folder with reference and output in it (see `numerics`)."),
     click.option("--roofline", metavar="FILE", multiple=True,
                  help="Gains that fusions are said to bring, to hold against their bytes (see `roofline`)."),
+    click.option("--evidence", metavar="FILE", multiple=True,
+                 help="What rules other causes out: nvidia-smi -q, dmon, npu-smi, amd-smi, a serving log."),
+    click.option("--evidence-baseline", metavar="FILE", multiple=True, help="The same of a good run."),
+    click.option("--environment", metavar="auto|FILE|off", default="auto", show_default=True,
+                 help="Devices, drivers and versions of the run: what logs tell of them, or a file."),
 )  # fmt: skip
 
 
@@ -72,3 +79,25 @@ def measured(
 
         found += map(read_gains, roofline)
     return found
+
+
+def outside(evidence: tuple[str, ...], baseline: tuple[str, ...]) -> Outside | None:
+    """What files of evidence say of the device and the load; None without any."""
+    if not evidence:
+        if baseline:
+            from fallback_gate.errors import InputError
+
+            raise InputError("a baseline compares with something: give --evidence too")
+        return None
+    from fallback_gate.instruments.exclusions import read
+
+    return read(evidence, baseline)
+
+
+def machine(asked: str) -> Environment | str:
+    """What `--environment` says: a word, or the record that a file holds."""
+    if asked in ("auto", "off"):
+        return asked
+    from fallback_gate.instruments.environment import read
+
+    return read(asked)

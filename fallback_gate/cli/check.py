@@ -9,7 +9,7 @@ from datetime import date
 
 import click
 
-from fallback_gate.cli.beside import beside, measured
+from fallback_gate.cli.beside import beside, machine, measured, outside
 from fallback_gate.cli.options import Day, Typed
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress, progress_of_many
@@ -107,6 +107,9 @@ def check_command(
     bench_baseline: tuple[str, ...],
     numerics: str | None,
     roofline: tuple[str, ...],
+    evidence: tuple[str, ...],
+    evidence_baseline: tuple[str, ...],
+    environment: str,
     rules: tuple[str, ...],
     hash: bool,
     engine: str | None,
@@ -131,12 +134,12 @@ def check_command(
     from fallback_gate.gate import check
     from fallback_gate.jobs import cores
 
-    evidence = []
+    instruments = []
     if trace:
         from fallback_gate.cli.trace import traced
 
-        evidence = [traced(file, trace_baseline) for file in trace]
-    evidence += measured(
+        instruments = [traced(file, trace_baseline) for file in trace]
+    instruments += measured(
         counters, counters_baseline, bench, bench_baseline, numerics, roofline, policy, today, policy_ref
     )
     formats = {format, *(name for name, _ in output)}
@@ -156,7 +159,9 @@ def check_command(
             run_at=None if today else run_at(os.environ),
             expect_ranks=expect_ranks,
             sealed=sealed,
-            evidence=evidence,
+            evidence=instruments,
+            outside=outside(evidence, evidence_baseline),
+            environment=machine(environment),
             exit_zero=exit_zero,
             progress=moved,
             jobs=jobs or cores(),
@@ -168,6 +173,7 @@ def check_command(
     kept = [log.path.partition("!/")[0] for log in verdict.logs]
     kept += [policy or "", waiver or "", baseline or "", *rules, *trace, trace_baseline or ""]
     kept += [*counters, counters_baseline or "", *bench, *bench_baseline, *roofline]
+    kept += [*evidence, *evidence_baseline, environment]
     to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
     if format == "text":
         in_color = wants_color(color, os.environ, sys.stdout.isatty())

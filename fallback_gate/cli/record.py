@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 @click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
               help="How many ranks the run has; a missing one is unproven.")  # fmt: skip
 @click.option("--print-env", type=click.Choice(list(ENV_FORMS)), help="Print the settings; run nothing.")
+@click.option("--print-environment", is_flag=True,
+              help="Print devices, drivers, versions, caches, for `check --environment`.")  # fmt: skip
 @click.option("--check", "judge", is_flag=True, help="Judge the log when the command has ended.")
 @click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="With --check: the policy that judges.")
 @click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
@@ -44,6 +46,7 @@ def record_command(
     strict_modes: bool,
     expect_ranks: int | None,
     print_env: str | None,
+    print_environment: bool,
     judge: bool,
     policy: str | None,
     output: tuple[tuple[str, str], ...],
@@ -64,6 +67,9 @@ def record_command(
     names = [name.strip() for name in (compilers or "").split(",") if name.strip()]
     if print_env:
         _print_env(command, log, names, strict_modes, print_env)
+        return 0
+    if print_environment:
+        _print_environment(command)
         return 0
     if not command:
         raise click.UsageError("no command was given: fallback-gate record -- COMMAND...")
@@ -107,6 +113,18 @@ def _print_env(command: tuple[str, ...], log: str, names: list[str], strict: boo
     settings = plan(chosen(names, versions), {}, str(folder_of(Path(log))), versions, strict=strict)
     to_stdout(rendered_env(settings.variables, form))
     _say("settings alone: the seal and the in-process hook come with a recording only")
+
+
+def _print_environment(command: tuple[str, ...]) -> None:
+    """Print the record of this machine, and of the command's Python, or the one on the path."""
+    import json
+
+    from fallback_gate import environment
+    from fallback_gate.capture import found, machine
+
+    python, installed = found.installed(command or ("python3",), os.environ, machine.asked())
+    record = environment.as_data(machine.environment(os.environ, python, installed))
+    to_stdout(json.dumps({"schema": environment.SCHEMA, **record}, indent=2))
 
 
 def _load(policy: str | None) -> None:

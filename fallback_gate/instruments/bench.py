@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fallback_gate.claims import Figure
 from fallback_gate.instruments import bench_formats, text
 from fallback_gate.instruments.bench_formats import QUANTITIES, Run
 from fallback_gate.instruments.evidence import Evidence
@@ -125,7 +126,16 @@ def read(
             "compared": told,
             "reachable_tokens_per_second": reachable,
         },
+        figures=tuple(_figures(path, now)),
     )
+
+
+def _figures(path: str, runs: Sequence[Run]) -> Iterator[Figure]:
+    """The median of each quantity of each case, with the conditions on which all its runs agree."""
+    for (case, name), values in _by_case(runs).items():
+        told = [bench_formats.conditions(run) for run in runs if run.case == case and name in run.values]
+        agreed = {key: value for key, value in told[0].items() if all(one.get(key) == value for one in told)}
+        yield Figure(name, statistics.median(values), path, agreed)
 
 
 def _runs(paths: Sequence[str]) -> tuple[list[Run], list[str]]:

@@ -137,6 +137,26 @@ def _rows(path: str, content: str) -> Iterator[dict[str, str]]:
         raise InputError(f"{path}: no CSV: {wrong}") from None
 
 
+def conditions(run: Run) -> dict[str, str]:
+    """The conditions of a run by the names that a claim has for them, whoever wrote the file."""
+    said = run.conditions
+    quantized = said.get("quantization", "")
+    lengths = [
+        f"{side} {said[key]}"
+        for side, key in (("in", "random_input_len"), ("out", "random_output_len"))
+        if key in said
+    ]
+    found = {
+        "device": said.get("device"),
+        "dtype": quantized if quantized.casefold() not in ("", "none", "no_quant") else said.get("dtype"),
+        "model": said.get("model") or said.get("model_id") or said.get("model_type"),
+        "shape": said.get("shape") or " ".join(lengths) or run.case,
+        "batch": said.get("batch") or said.get("batch_size"),
+        "concurrency": said.get("concurrency") or said.get("max_concurrency"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
 def number(value: object) -> float | None:
     """A finite number above zero: a rate or a time of zero was not measured."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fallback_gate.claims import Figure
 from fallback_gate.measures import Cost, Measurement
 from fallback_gate.model import Report
 
@@ -21,7 +22,8 @@ class Evidence:
     events of logs too; `process` is the process id in which the ids were given. `problem` says why the file
     proves less than it should (cut short, no kernels): the verdict is then unproven. `foreign` are quantities
     that the file has nothing to do with, such as those of another precision. `notes` are for the reader.
-    `details` are what the instrument's own report shows beside, plain values only.
+    `details` are what the instrument's own report shows beside, plain values only. `figures` are what a claim
+    may be held against.
     """
 
     instrument: str
@@ -38,3 +40,4 @@ class Evidence:
     foreign: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    figures: tuple[Figure, ...] = ()

@@ -52,6 +52,7 @@ def advise(
         *_cold(policy, set(compilers), today, soon),
         *_unhot(policy, today, soon),
         *_whole(policy, set(compilers)),
+        *_claims(policy),
         *(_unused(policy, today, findings) if findings is not None else ()),
     ]
     mine = (one for one in found if ours or not one.source.startswith(PREFIX))
@@ -157,6 +158,13 @@ def _whole(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
             hint = f"; it is written {near}" if near else ""
             text = f"expect.compilers: no reader or rule knows {name}, so each run is unproven{hint}"
             yield Advice("never-matches", path, text)
+
+
+def _claims(policy: Policy) -> Iterator[Advice]:
+    for claim in policy.claims:
+        if lacks := claim.lacks:
+            text = f"the claim of {claim.metric} can never be compared: it does not tell {', '.join(lacks)}"
+            yield Advice("never-compared", claim.place, text)
 
 
 def _unused(policy: Policy, today: date, findings: Sequence[Finding]) -> Iterator[Advice]:

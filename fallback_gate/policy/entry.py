@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
+from fallback_gate.claims import Claim, Rollback
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.measures import Limit
 from fallback_gate.model import Kind, PolicySummary, RuleSource
@@ -89,7 +90,8 @@ class Policy:
     warns all the same. `budgets` are sites by kind or by `events`. `required` is None where the reader of
     each compiler decides. `bounds` are limits of what instruments measure. `logs` are globs,
     relative to the current folder. `tests` are the file's own, never inherited; `extends` are what the file
-    names, whose content stands in all the rest.
+    names, whose content stands in all the rest. `claims` are figures that somebody claims, `rollback` the
+    artefact to fall back to, its path relative to the current folder.
     """
 
     summary: PolicySummary
@@ -110,3 +112,5 @@ class Policy:
     tests: tuple[Case, ...] = ()
     bounds: tuple[Bound, ...] = ()
     extends: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    rollback: Rollback | None = None

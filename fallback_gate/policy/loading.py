@@ -71,6 +71,8 @@ def load(reference: str | None, today: date, shelf: Shelf = HERE) -> Policy:
         tests=said.tests,
         bounds=said.bounds,
         extends=tuple(wanted for wanted, _ in said.extends),
+        claims=said.claims,
+        rollback=said.rollback,
     )
 
 
@@ -168,14 +170,18 @@ def _beside(child: str, wanted: str) -> str:
 
 
 def _placed(own: Sheet, reference: str) -> Sheet:
-    """The sheet with its log globs seen from the current folder; addresses stay as they are."""
+    """The sheet with its paths seen from the current folder; addresses stay as they are."""
     is_ours = reference.startswith(shipped.PREFIX)
     tests = tuple(
         replace(case, logs=_near(case.logs, shipped.folder() if is_ours else os.path.dirname(reference)))
         for case in own.tests
     )
     logs = own.logs if own.logs is None or is_ours else _near(own.logs, os.path.dirname(reference))
-    return replace(own, logs=logs, tests=tests)
+    back = own.rollback
+    if back is not None and not is_ours:
+        place = os.path.join(os.path.dirname(reference), back.artefact)
+        back = back._replace(artefact=slashed(os.path.normpath(place)))
+    return replace(own, logs=logs, tests=tests, rollback=back)
 
 
 def _near(logs: tuple[str, ...], folder: str) -> tuple[str, ...]:
@@ -208,6 +214,8 @@ def _extended(base: Sheet, own: Sheet) -> Sheet:
         rules=_both(own.rules, base.rules),
         tests=own.tests,
         bounds=(*(bound for bound in base.bounds if bound[:2] not in own_bounds), *own.bounds),
+        claims=_both(own.claims, base.claims),
+        rollback=own.rollback or base.rollback,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from fallback_gate.claims import Claim, Rollback
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.measures import QUANTITIES
 from fallback_gate.model import Kind, RuleSource
@@ -18,6 +19,7 @@ from fallback_gate.policy import checks, messages
 from fallback_gate.policy.bounds import bounds, share, share_limit
 from fallback_gate.policy.cases import Case, cases
 from fallback_gate.policy.checks import Said
+from fallback_gate.policy.claims import claims, rollback
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
 from fallback_gate.policy.globs import comparable, is_literal
@@ -26,7 +28,7 @@ from fallback_gate.policy.instruments import Bound
 VERSION = 1
 KEYS = (
     *("version", "name", "extends", "unlisted", "hot", "unhot", "cold"),
-    *("budgets", "proof", "expect", "logs", "rules", "tests", "instruments"),
+    *("budgets", "proof", "expect", "logs", "rules", "tests", "instruments", "claims", "rollback"),
 )
 HOT_KEYS = (*MATCH_KEYS, "why", "share_of_step")
 UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
@@ -58,6 +60,8 @@ class Sheet:
     rules: tuple[Rule | Marker, ...] = ()
     tests: tuple[Case, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    rollback: Rollback | None = None
 
 
 def sheet(page: Page, shipped: bool) -> Sheet:
@@ -107,6 +111,8 @@ def sheet(page: Page, shipped: bool) -> Sheet:
         rules=messages.rules(page, top),
         tests=cases(page, top),
         bounds=bounds(page, top),
+        claims=claims(page, top),
+        rollback=rollback(page, top),
     )
 
 

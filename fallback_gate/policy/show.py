@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from fallback_gate.claims import METRICS, Claim
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
@@ -36,6 +37,8 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
             "instruments": list(policy.expect_instruments),
         },
         "instruments": _bounds(policy),
+        "claims": [_claim(claim) for claim in policy.claims],
+        "rollback": _rollback(policy),
         "logs": list(policy.logs),
         "rules": [
             {
@@ -59,6 +62,27 @@ def _bounds(policy: Policy) -> dict[str, dict[str, str]]:
     for bound in policy.bounds:
         found.setdefault(bound.instrument, {})[bound.name] = bound.limit.text
     return found
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "metric": claim.metric,
+        "value": claim.value,
+        "unit": METRICS[claim.metric],
+        **claim.conditions,
+        "claimed_by": claim.source,
+        "at_least": claim.at_least,
+        "source": claim.place,
+    }
+
+
+def _rollback(policy: Policy) -> dict[str, Any] | None:
+    back = policy.rollback
+    if back is None:
+        return None
+    built = back.built.isoformat() if back.built else None
+    said = {key: value for key, value in back._asdict().items() if key != "place"}
+    return {**said, "built": built, "source": back.place}
 
 
 def _kinds(kinds: frozenset[Kind]) -> list[str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
+from fallback_gate.environment import as_data
+from fallback_gate.history import WORSE, Change, Comparison, Fallback, Moved, Side, Step
+from fallback_gate.measures import amount
 from fallback_gate.model import Class
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
@@ -17,6 +19,7 @@ from fallback_gate.reports.sheet import Sheet
 
 SCHEMA = "fallback-gate/diff-1"
 MOST_ROWS = 40
+NOT_TOLD = "not told"
 RESULTS: Final[Mapping[int, str]] = {0: "not worse", 1: "worse", 3: "unproven"}
 _HEADINGS: Final[Mapping[Step, str]] = {
     Step.NEW: "New",
@@ -41,6 +44,7 @@ def _lines(sheet: Sheet, compared: Comparison) -> Iterator[str]:
     yield from rest
     yield from sheet.row("old", _side(compared.old))
     yield from sheet.row("new", _side(compared.new))
+    yield from _beside(sheet, compared)
     if compared.open:
         yield from ("", sheet.paint("Can't be told", "bold"), *sheet.bullets(compared.open, sheet.most(10)))
     headings = {**_HEADINGS, **({Step.SAME: "Unchanged"} if sheet.everything else {})}
@@ -51,6 +55,30 @@ def _lines(sheet: Sheet, compared: Comparison) -> Iterator[str]:
             for change in changes[: sheet.most(MOST_ROWS)]:
                 yield from _change(sheet, change)
             yield from sheet.rest(max(0, len(changes) - (sheet.most(MOST_ROWS) or len(changes))))
+
+
+def _beside(sheet: Sheet, compared: Comparison) -> Iterator[str]:
+    """What changed around the runs, and what was measured in them."""
+    for heading, rows in (
+        (
+            "Versions",
+            [f"{one.what}: {one.old or NOT_TOLD} -> {one.new or NOT_TOLD}" for one in compared.versions],
+        ),
+        ("Measured", [_number(moved) for moved in compared.measured]),
+    ):
+        shown = rows[: sheet.most(MOST_ROWS)]
+        yield from ("", sheet.paint(heading, "bold")) if rows else ()
+        for row in shown:
+            yield from sheet.paragraph(words.sentence(row))
+        yield from sheet.rest(len(rows) - len(shown))
+
+
+def _number(moved: Moved) -> str:
+    one = moved.shown
+    name = f"{one.name} of {one.subject}" if one.subject else one.name
+    sides = (amount(side.value, side.unit) if side else "not measured" for side in (moved.old, moved.new))
+    change = f" ({moved.change:+.1%})" if moved.change else ""
+    return f"{one.instrument} {name}: {' -> '.join(sides)}{change}"
 
 
 def _headline(compared: Comparison) -> str:
@@ -109,6 +137,8 @@ def as_json(compared: Comparison) -> str:
         "summary": {step.value: len(compared.of(step)) for step in Step},
         "open": list(compared.open),
         "changes": [_change_data(change) for change in compared.changes],
+        "versions": [one._asdict() for one in compared.versions],
+        "measurements": [_moved_data(moved) for moved in compared.measured],
     }
     return dump(document)
 
@@ -121,6 +151,20 @@ def _side_data(side: Side) -> dict[str, Any]:
         "compilers": [{"name": name, "version": version} for name, version in side.compilers],
         "ranks": list(side.ranks),
         "fallbacks": len(side.fallbacks),
+        "environment": as_data(side.environment) if side.environment else None,
+    }
+
+
+def _moved_data(moved: Moved) -> dict[str, Any]:
+    one = moved.shown
+    return {
+        "instrument": one.instrument,
+        "name": one.name,
+        "subject": one.subject,
+        "unit": one.unit,
+        "old": moved.old.value if moved.old else None,
+        "new": moved.new.value if moved.new else None,
+        "change": moved.change,
     }
 
 

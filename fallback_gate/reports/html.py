@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fallback_gate.model import Decision, Kind, Outcome, Verdict
-from fallback_gate.reports import html_page, measured, safe, words
+from fallback_gate.reports import around, html_page, measured, safe, words
 from fallback_gate.reports import html_parts as parts
 from fallback_gate.reports.gaps import gaps, next_settings
 from fallback_gate.reports.groups import by_operator
@@ -87,6 +87,7 @@ def _content(verdict: Verdict) -> dict[str, Any]:
         "entries": entries,
         "logs": list(parts.logs(verdict))[:MOST_ROWS],
         "log_count": len(verdict.logs),
+        **around.page(verdict),
     }
     content["sections"] = list(_sections(content))
     return content
@@ -103,6 +104,10 @@ def _sections(content: dict[str, Any]) -> Iterator[tuple[str, str, int | None]]:
         yield "ranks", "Ranks", content["rank_count"]
     if content["events"]:
         yield "events", "Events", content["event_count"]
+    if content["exclusions"]:
+        yield "exclusions", "Exclusions", None
+    if content["claims"] or content["rollback"]:
+        yield "claims", "Claims", None
     if content["proof"]:
         yield "proof", "Proof", None
     yield "policy", "Policy", None

@@ -20,7 +20,7 @@ from fallback_gate.model import (
     Verdict,
     WaiverSummary,
 )
-from fallback_gate.reports import safe
+from fallback_gate.reports import around, safe
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.provenance import provenance, readers
 
@@ -64,6 +64,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "run_at": told["runAt"],
         "recorded": verdict.recorded._asdict() if verdict.recorded else None,
         "measurements": [measured(one) for one in verdict.measurements],
+        **around.data(verdict),
     }
 
 

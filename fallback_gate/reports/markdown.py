@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fallback_gate.model import Outcome, Verdict
-from fallback_gate.reports import layout, safe, words
+from fallback_gate.reports import layout, markdown_around, safe, words
 from fallback_gate.reports import markdown_sections as sections
 from fallback_gate.reports.gaps import gaps
 from fallback_gate.reports.headline import baseline, headline, waiver
@@ -39,6 +39,7 @@ def _sections(verdict: Verdict) -> Iterator[Sequence[str]]:
         list(sections.reasons(verdict)),
         list(sections.problems(verdict)),
         list(sections.next_steps(verdict, missing)),
+        list(markdown_around.sections(verdict)),
         list(sections.proof(verdict)),
         list(sections.measurements(verdict)),
         list(sections.warned(verdict)),

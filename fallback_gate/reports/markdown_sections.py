@@ -7,7 +7,7 @@ from html import escape
 
 from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Event, Finding, Outcome, State, Verdict
-from fallback_gate.reports import measured, safe, words
+from fallback_gate.reports import around, measured, safe, words
 from fallback_gate.reports import provenance as sources
 from fallback_gate.reports.gaps import Gap, next_settings
 from fallback_gate.reports.groups import Group, by_operator
@@ -246,6 +246,8 @@ def provenance(verdict: Verdict) -> Iterator[str]:
         for file in rules[:MOST_ROWS]
     ]
     ran = f", run at {verdict.run_at:%Y-%m-%d %H:%M:%S} UTC" if verdict.run_at else ""
+    told = around.machine(verdict.environment)
+    facts += [f"- machine {safe.code(safe.shorten(told, LONG))}"] if told else []
     facts += [f"- judged as of {verdict.today}{ran}", ""]
     rows = ["| log | bytes | lines | SHA-256 | read by | verdict |", "| --- | --- | --- | --- | --- | --- |"]
     for log in verdict.logs[:MOST_ROWS]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fallback_gate.model import EXIT_CODES, Decision, LogReport, Outcome, Verdict
-from fallback_gate.reports import layout, measured, safe, text_sections, words
+from fallback_gate.reports import around, layout, measured, safe, text_sections, words
 from fallback_gate.reports.gaps import Gap, gaps, next_settings
 from fallback_gate.reports.headline import baseline, headline, waiver
 from fallback_gate.reports.sheet import MOST_ROWS, Sheet
@@ -50,11 +50,14 @@ def _full(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     yield from _policy(sheet, verdict)
     yield from sheet.row("ratchet", baseline(verdict))
     yield from _logs(sheet, verdict)
+    yield from around.head(sheet, verdict)
     for heading, lines in (
         ("Blocked", text_sections.blocked(sheet, verdict.decided(Decision.BLOCKED))),
         ("Unproven", text_sections.unproven(sheet, missing)),
         ("Why", sheet.bullets(verdict.reasons)),
         ("Measured", measured.section(sheet, verdict)),
+        ("Exclusions", around.exclusions(sheet, verdict)),
+        ("Claims", around.claims(sheet, verdict)),
         ("Could not be read", sheet.bullets(verdict.errors)),
         ("Warned", text_sections.warned(sheet, verdict.decided(Decision.WARNED))),
         ("Allowed", text_sections.allowed(sheet, verdict)),

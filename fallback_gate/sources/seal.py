@@ -23,6 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fallback_gate import environment
+from fallback_gate.environment import Environment
+
 HEADER = "fallback_gate_header"
 TRAILER = "fallback_gate_trailer"
 SHA256 = "fallback_gate_sha256"
@@ -60,7 +63,8 @@ class Seal:
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
     the trailer that are closing records; `unread`: files that should have been such. `weaker`: what the
     user's own settings and the end of the run take from the proof, a sentence each; `off` are those of them
-    by which a compiler was switched off. `lines` and `sha256` are those of the whole log."""
+    by which a compiler was switched off. `lines` and `sha256` are those of the whole log. `environment`:
+    the machine and the packages as the recorder found them."""
 
     exit_status: int
     settings: Mapping[str, str]
@@ -75,6 +79,7 @@ class Seal:
     off: tuple[str, ...] = ()
     lines: int = 0
     sha256: str = ""
+    environment: Environment = Environment()
 
     @property
     def problem(self) -> str | None:
@@ -157,9 +162,17 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             keyed=HMAC in last,
             off=tuple(str(one) for one in first["off"]),
             weaker=tuple(str(one) for one in (*first["weaker"], *last["notes"])),
+            environment=surroundings(first),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
+
+
+def surroundings(header: Mapping[str, Any]) -> Environment:
+    """The environment that a header tells; one of an earlier version has the packages alone."""
+    told = header.get("environment")
+    own = told if isinstance(told, dict) else {}
+    return environment.read({"compilers": header.get("compilers"), **own}, "")
 
 
 def _number(value: object) -> int | None:

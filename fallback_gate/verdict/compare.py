@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from fallback_gate import environment as environments
+from fallback_gate.environment import Changed
 from fallback_gate.events.names import spellings
-from fallback_gate.history import WORSE, Change, Comparison, Fallback, Side, Step
+from fallback_gate.history import WORSE, Change, Comparison, Fallback, Moved, Number, Side, Step
 from fallback_gate.model import Class, Event, Finding, Kind, State, Verdict
 from fallback_gate.policy.limits import worst
 from fallback_gate.verdict.baseline import place
@@ -31,7 +33,21 @@ def of_verdict(name: str, verdict: Verdict) -> Side:
     ranks = sorted({process.rank for process in processes if process.rank is not None})
     unranked = sum(process.rank is None and bool(process.compilers) for process in processes)
     fallbacks = _fallbacks([verdict.findings])
-    return Side(name, fallbacks, _problem(verdict), tuple(compilers), tuple(ranks), unranked)
+    numbers = (
+        Number(one.measurement.instrument, one.measurement.name, one.measurement.subject,
+               one.measurement.value, one.measurement.unit)
+        for one in verdict.measurements
+    )  # fmt: skip
+    return Side(
+        name,
+        fallbacks,
+        _problem(verdict),
+        tuple(compilers),
+        tuple(ranks),
+        unranked,
+        verdict.environment,
+        tuple(numbers),
+    )
 
 
 def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
@@ -44,6 +60,8 @@ def of_reports(name: str, reports: Sequence[PastReport]) -> Side:
         tuple(dict.fromkeys(compiler for report in reports for compiler in report.compilers)),
         tuple(sorted({rank for report in reports for rank in report.ranks})),
         sum(report.processes for report in reports),
+        environments.joined(report.environment for report in reports),
+        tuple(number for report in reports for number in report.numbers),
     )
 
 
@@ -139,7 +157,27 @@ def compare(old: Side, new: Side) -> Comparison:
     exit_code = UNPROVEN_EXIT if open_ else 0
     if any(change.step in WORSE for change in changes):
         exit_code = WORSE_EXIT
-    return Comparison(old, new, tuple(changes), exit_code, open_)
+    return Comparison(old, new, tuple(changes), exit_code, open_, _versions(old, new), _measured(old, new))
+
+
+def _versions(old: Side, new: Side) -> tuple[Changed, ...]:
+    """What changed around the runs: what is recorded of them, else the versions that their logs show."""
+    changed = environments.changes(old.environment, new.environment)
+    before, after = (dict(side.compilers) for side in (old, new))
+    told = {one.what for one in changed}
+    shown = (
+        Changed(name, before[name], after[name])
+        for name in before.keys() & after.keys() - told
+        if before[name] and after[name] and before[name] != after[name]
+    )
+    return (*changed, *sorted(shown))
+
+
+def _measured(old: Side, new: Side) -> tuple[Moved, ...]:
+    """Each measurement of either run beside that of the other. One that several files have is ambiguous, so
+    the last holds."""
+    before, after = ({number[:3]: number for number in side.numbers} for side in (old, new))
+    return tuple(Moved(before.get(key), after.get(key)) for key in dict.fromkeys((*before, *after)))
 
 
 def _both(old: Fallback, new: Fallback) -> Change:

@@ -7,10 +7,15 @@ lacks what they need is refused, with the place.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fallback_gate import environment as environments
+from fallback_gate.environment import Environment
 from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.history import Number
 from fallback_gate.model import (
     Class,
     Decision,
@@ -50,6 +55,8 @@ class PastReport:
     ranks: tuple[int, ...]
     processes: int  # that compiled and have no rank
     problem: str | None  # why it might not show every fallback
+    environment: Environment = Environment()
+    numbers: tuple[Number, ...] = ()
 
 
 def is_report(path: str) -> bool:
@@ -111,7 +118,20 @@ def _report(page: Page, path: str) -> PastReport:
         ranks=tuple(sorted({p["rank"] for p in processes if isinstance(p.get("rank"), int)})),
         processes=sum(p.get("rank") is None and bool(_mappings(p.get("compilers"))) for p in processes),
         problem=_problem(top, processes),
+        environment=environments.read(top.get("environment"), path),
+        numbers=tuple(_numbers(top.get("measurements"))),
     )
+
+
+def _numbers(value: object) -> Iterator[Number]:
+    """The measurements of a report; one that has not the form of one is left out."""
+    for one in _mappings(value):
+        instrument, name, amount = one.get("instrument"), one.get("name"), one.get("value")
+        if isinstance(amount, bool) or not isinstance(amount, (int, float)) or not math.isfinite(amount):
+            continue
+        if isinstance(instrument, str) and isinstance(name, str):
+            unit = _text(one.get("unit")) or ""
+            yield Number(instrument, name, _text(one.get("subject")), float(amount), unit)
 
 
 def _problem(top: dict[str, Any], processes: list[dict[str, Any]]) -> str | None:

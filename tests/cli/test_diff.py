@@ -197,3 +197,55 @@ def test_log_text_is_harmless(tmp_path: Path) -> None:
         _, said = diff(FIXED, log, "-f", form)
         assert "##[group]" not in said
         assert not any(line.lstrip().startswith("::") for line in said.splitlines())
+
+
+def test_an_upgrade_lays_versions_and_measurements_beside_what_fell_back(tmp_path: Path) -> None:
+    sides = []
+    for name, log, driver, torch, rate in (
+        ("old", CUSTOM, "570.86.15", "2.10.0", 40.0),
+        ("new", FIXED, "580.159.04", "2.11.0", 160.0),
+    ):
+        machine, runs, side = (tmp_path / f"{name}.{end}" for end in ("env.json", "csv", "json"))
+        told = {
+            "schema": "fallback-gate/environment-1",
+            "devices": ["NVIDIA H200"],
+            "drivers": {"nvidia": driver},
+            "compilers": {"torch": torch, "triton": "3.5.0"},
+        }
+        machine.write_text(json.dumps(told), encoding="utf-8")
+        runs.write_text(f"decode_tokens_per_second\n{rate}\n", encoding="utf-8")
+        run(
+            "check",
+            log,
+            "-p",
+            "builtin:strict",
+            "--environment",
+            machine,
+            "--bench",
+            runs,
+            "-o",
+            f"json={side}",
+        )
+        sides.append(side)
+    code, text = diff(*sides)
+    assert code == 0
+    assert "Versions\n  driver nvidia: 570.86.15 -> 580.159.04\n  torch: 2.10.0 -> 2.11.0\n" in text
+    assert "triton" not in text
+    assert "bench decode_tokens_per_second: 40 tok/s -> 160 tok/s (+300.0%)" in text
+    assert "Gone\n  moe::gate_attn" in text
+    told = json.loads(diff(*sides, "-f", "json")[1])
+    assert told["versions"][1] == {"what": "torch", "old": "2.10.0", "new": "2.11.0"}
+    assert told["measurements"][0]["change"] == 3.0
+    back = json.loads(diff(*reversed(sides), "-f", "json")[1])
+    assert back["exit_code"] == 1
+    assert back["measurements"][0]["new"] == 40.0
+
+
+def test_measurements_decide_nothing(tmp_path: Path) -> None:
+    sides = []
+    for name, rate in (("old", 160.0), ("new", 1.0)):
+        (tmp_path / f"{name}.csv").write_text(f"decode_tokens_per_second\n{rate}\n", encoding="utf-8")
+        sides.append(tmp_path / f"{name}.json")
+        bench = ["--bench", tmp_path / f"{name}.csv"]
+        run("check", FIXED, "-p", "builtin:strict", *bench, "-o", f"json={sides[-1]}")
+    assert diff(*sides)[0] == 0

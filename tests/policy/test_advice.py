@@ -61,6 +61,8 @@ def codes(folder: Path, text: str, today: date = TODAY) -> list[str]:
         ("expect: {compilers: [Torch.Compile]}", ["never-matches"]),
         ("proof: {required: []}", ["no-proof"]),
         ("proof: {required: [graph_break]}", []),
+        ("claims: [{metric: ttft_ms, value: 80, source: a talk}]", ["never-compared"]),
+        ("claims: [{metric: gemm_flops, value: 1e12, source: x, device: H100, dtype: bf16, shape: 8}]", []),
         (f"unhot: [{{op: x, {OURS}}}]", ["unused"]),
         (f"extends: ['builtin:llm-decode']\nunhot: [{{op: gate_attn, {OURS}}}]", []),
         ("cold: [{op: x, reason: FILL IN, owner: o, expires: 2027-03-31}]", ["placeholder"]),
