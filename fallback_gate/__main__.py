@@ -1,8 +1,6 @@
 """`python -m fallback_gate`, and the command of that name.
 
-Its own imports are few: Ctrl-C while the command's are made is answered as at any other time. The process
-ends without taking down what it built; that, and looking for garbage while modules are imported, would take
-an eighth of a short run.
+Its own imports are few: Ctrl-C while the command's are made is answered as at any other time.
 """
 
 import gc
@@ -11,17 +9,25 @@ import sys
 
 
 def main() -> None:
-    """Run the command, as the only thing that this process does."""
-    gc.set_threshold(100_000)
-    code: object
+    """Run the command."""
     try:
         from fallback_gate.cli.main import main as command
 
         command()
-        code = 0
     except KeyboardInterrupt:
         print("fallback-gate: interrupted; no verdict was reached", file=sys.stderr)
-        code = 130
+        sys.exit(130)
+
+
+def entry() -> None:
+    """`main` as the only thing that a process does: it ends without taking down what was built.
+
+    That, and looking for garbage while modules are imported, would take an eighth of a short run.
+    """
+    gc.set_threshold(100_000)
+    code: object = 0
+    try:
+        main()
     except SystemExit as ended:
         code = ended.code
     threads = sys.modules.get("threading")
@@ -38,4 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    entry()
