@@ -25,7 +25,7 @@ def entry() -> None:
     That, and looking for garbage while modules are imported, would take an eighth of a short run.
     """
     gc.set_threshold(100_000)
-    code: object = 0
+    code: str | int | None = 0
     try:
         main()
     except SystemExit as ended:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from fallback_gate.inputs import Direction, PolicyChange
-from fallback_gate.policy import changed_entries, changed_values
+from fallback_gate.policy import changed_claims, changed_entries, changed_values
 from fallback_gate.policy.changed_bounds import bounds
 from fallback_gate.policy.entry import Policy
 
@@ -34,6 +34,8 @@ SECTIONS: Final[Mapping[str, tuple[str, Section]]] = {
     "expect_ranks": ("expect.ranks", changed_values.ranks),
     "expect_instruments": ("expect.instruments", partial(changed_values.expected, "instruments")),
     "bounds": ("instruments", bounds),
+    "claims": ("claims", changed_claims.claims),
+    "rollback": ("rollback", changed_claims.rollback),
     "rules": ("rules", changed_values.rules),
     "logs": ("logs", changed_values.logs),
     "extends": ("extends", changed_values.extends),

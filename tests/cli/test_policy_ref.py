@@ -169,7 +169,7 @@ def test_how_an_instrument_looks_is_the_commits_to_say(repository: Path) -> None
     """A kernel that gathers has the fingerprint by default; the working tree looks only above 100% of the memory."""
     samples = Path(__file__).parents[2]
     log = samples / "sample_logs" / "moe-decoder-h200" / "fixed.debug.log.gz"
-    counters = samples / "tests" / "data" / "instruments" / "ncu_g_gather.raw.csv.gz"
+    counters = samples / "examples" / "missions" / "gathered-experts" / "gathered.ncu.csv.gz"
     plain = "version: 1\nextends: ['builtin:moe-serving']\n"
     (repository / "fallback-gate.yaml").write_text(plain, encoding="utf-8")
     git(repository, "commit", "-q", "-a", "-m", "plain")

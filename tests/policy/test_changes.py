@@ -24,6 +24,9 @@ OURS = "reason: r, owner: o, expires: 2027-03-31"
 MESSAGE = 'id: own/m, compiler: mine, anchor: slow path, pattern: "slow path: (?P<op>.+)", matches: ["slow path: x"]'
 MARKER = 'id: own/end, compiler: mine, anchor: all done, pattern: "all done", matches: ["all done"]'
 
+CLAIM = "claims: [{metric: output_tokens_per_second, value: 300, source: s, %s}]"
+LATE = "claims: [{metric: ttft_ms, value: %s, source: s, at_least: 80%%}]"
+
 # Old, new, and what the step from one to the other is, as (direction, key, a piece of the text); the step
 # back is told by the other column.
 TABLE: list[tuple[str, str, str, list[tuple[Direction, str, str]], list[tuple[Direction, str, str]]]] = [
@@ -106,6 +109,18 @@ TABLE: list[tuple[str, str, str, list[tuple[Direction, str, str]], list[tuple[Di
     ("logs", "logs: [a.log, b.log]", "logs: [a.log]", [(L, "logs", "b.log removed")], [(C, "logs", "b.log added")]),
     ("name", "name: p", "name: q", [(N, "name", "p -> q")], [(N, "name", "q -> p")]),
     ("extends", "extends: [builtin:strict]", "", [(N, "extends", "builtin:strict -> nothing")], [(N, "extends", "")]),
+    ("claims", CLAIM % "at_least: 90%", CLAIM % "at_least: 80%", [(L, "claims", "0.9 of it must be reached -> ")],
+     [(T, "claims", "0.9 of it must be reached")]),
+    ("claims.value of what should be high", CLAIM % "at_least: 90%", (CLAIM % "at_least: 90%").replace("300", "200"),
+     [(L, "claims", "300 tok/s, 0.9 of it must be reached -> 200 tok/s")], [(T, "claims", "-> 300 tok/s")]),
+    ("claims.value of what should be low", LATE % 20, LATE % 25, [(L, "claims", "20 ms, 0.8")], [(T, "claims", "-> 20 ms")]),
+    ("claims.at_least", CLAIM % "at_least: 90%", CLAIM % "batch: 8", [(L, "claims", "-> none")], [(T, "claims", "none -> ")]),
+    ("claims that decide nothing", CLAIM % "batch: 8", "", [(N, "claims", "")], [(N, "claims", "")]),
+    ("rollback", "rollback: {artefact: a.plan, compiler: tensorrt, version: 10.9.0}", "",
+     [(L, "rollback", "a.plan need not be there")], [(T, "rollback", "a.plan must be there")]),
+    ("rollback.artefact", "rollback: {artefact: a.plan, compiler: tensorrt, version: 10.9.0}",
+     "rollback: {artefact: b.plan, compiler: tensorrt, version: 10.9.0}",
+     [(C, "rollback", "a.plan -> b.plan")], [(C, "rollback", "b.plan -> a.plan")]),
     ("tests", "tests: [{name: t, verdict: pass, text: x}]", "", [(N, "tests", "the case t removed")],
      [(N, "tests", "the case t added")]),
     ("a message", f"rules: [{{{MESSAGE}, kind: op_fallback, scope: operator}}]", "", [(L, "rules", "own/m of mine removed")],
