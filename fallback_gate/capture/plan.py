@@ -70,7 +70,7 @@ def plan(
     for stack in stacks:
         for setting in (*stack.settings, *(stack.strict if strict else ())):
             name, value = setting.variable, _value(setting, traces, versions)
-            mine = environ.get(name)
+            mine = environ.get(name) or None  # an empty one says nothing, and PyTorch fails over it
             if setting in stack.strict and mine in (None, value):
                 modes.append(name)
             if mine is None:

@@ -79,6 +79,13 @@ def test_what_the_user_set_is_respected_and_said_where_it_shows_less() -> None:
     assert [note.split("=")[0] for note in made.weaker] == ["TORCH_LOGS", "TORCHDYNAMO_DISABLE"]
 
 
+def test_an_empty_variable_says_nothing() -> None:
+    made = plan(chosen(["torch"], {}), {"TORCH_LOGS": ""}, "t", {"torch": "2.14.1"}, strict=False)
+    assert made.variables["TORCH_LOGS"].startswith(TORCH)
+    assert made.in_force["TORCH_LOGS"] == made.variables["TORCH_LOGS"]
+    assert not made.weaker
+
+
 @pytest.mark.parametrize("value", ["+dynamo,graph_breaks,recompiles,perf_hints,+inductor", TORCH])
 def test_what_shows_more_is_not_weaker(value: str) -> None:
     assert not plan(chosen([], {}), {"TORCH_LOGS": value}, "t", {}, strict=False).weaker

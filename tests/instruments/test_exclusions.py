@@ -19,6 +19,7 @@ DATA = Path(__file__).parents[1] / "data" / "instruments"
 IDLE, BUSY, GATHER = (
     str(DATA / name) for name in ("nvidia-smi-q.idle.txt", "dmon.a_full.txt", "dmon.g_gather.txt")
 )
+LOAD = [str(DATA / name) for name in ("nvidia-smi-q.load.xml", "dmon.load.txt")]
 OUT, FOUND, OPEN = Standing
 
 AT_WORK = """==============NVSMI LOG==============
@@ -137,6 +138,15 @@ def test_both_real_files_together_rule_clocks_and_throttling_out() -> None:
         "nvidia": "580.159.04",
         "cuda": "13.0",
     }
+
+
+def test_a_device_at_its_power_cap_is_slowed() -> None:
+    """Matrix products without a pause: 692 W of 700, at 1455 to 1515 of 1980 MHz."""
+    found = read(LOAD).exclusions
+    assert states(found)[Cause.CLOCKS] is FOUND
+    assert states(found)[Cause.THROTTLING] is FOUND
+    assert "GPU 0 at 1,485 of 1,980 MHz in 9 looks" in why(found, Cause.CLOCKS)
+    assert "GPU 0: sw power cap" in why(found, Cause.THROTTLING)
 
 
 def test_against_a_baseline_the_same_clock_explains_nothing() -> None:
