@@ -10,7 +10,7 @@ from datetime import date
 import click
 
 from fallback_gate.cli.beside import beside, machine, measured, outside
-from fallback_gate.cli.options import Day, Typed
+from fallback_gate.cli.options import Day, InSections, Typed
 from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress, progress_of_many
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS
@@ -41,7 +41,21 @@ class Output(Typed[tuple[str, str]]):
         return name, path
 
 
-@click.command("check", context_settings={"max_content_width": 100})
+_SECTIONS = {
+    "Judging": (
+        *("policy", "policy_ref", "rules", "baseline", "waiver", "release", "today"),
+        *("strict", "expect_ranks", "sealed"),
+    ),
+    "Beside the logs": (
+        *("trace", "trace_baseline", "counters", "counters_baseline", "bench", "bench_baseline"),
+        *("numerics", "roofline", "evidence", "evidence_baseline", "environment"),
+    ),
+    "Reading": ("jobs", "engine"),
+    "Reports": (*("format", "output", "exit_zero", "quiet", "verbose", "color", "hash", "sarif_suppressed"),),
+}
+
+
+@click.command("check", cls=InSections, sections=_SECTIONS, context_settings={"max_content_width": 100})
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option(
     "-p",

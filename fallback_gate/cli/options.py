@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,28 @@ class Day(Typed[date]):
         if day is None or day.isoformat() != value:
             self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
         return day
+
+
+class InSections(click.Command):
+    """A command of many options, whose help shows them under headings; `sections` names those of each by
+    parameter, and the rest stand under the last heading."""
+
+    def __init__(self, *arguments: Any, sections: Mapping[str, Sequence[str]], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each option under its heading."""
+        heading = {name: title for title, names in self._sections.items() for name in names}
+        last = list(self._sections)[-1]
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in self._sections}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record:
+                rows[heading.get(parameter.name or "", last)].append(record)
+        for title, said in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(said)
 
 
 TODAY = click.option(
