@@ -1,7 +1,7 @@
 """Dense logs: one line in N reports a fallback; and a log with so many different fallbacks. Always the same.
 
-The lines are PyTorch's own, from `sample_logs/`: whole records that report a fallback, strewn among lines of a
-debug log that report none. All are of one process, as if it had printed them.
+The lines are PyTorch's own, from `sample_logs/`: whole records that report a fallback, strewn among lines of
+a debug log that report none. All are of one process, as if it had printed them.
 """
 
 from __future__ import annotations
