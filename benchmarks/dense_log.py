@@ -1,7 +1,8 @@
-"""Dense logs: one line in N reports a fallback; and a log with so many different fallbacks. Always the same.
+"""Dense logs: one line in N reports a fallback; and a log with so many different fallbacks.
 
 The lines are PyTorch's own, from `sample_logs/`: whole records that report a fallback, strewn among lines of
-a debug log that report none. All are of one process, as if it had printed them.
+a debug log that report none. All are of one process, as if it had printed them. The logs are always the same,
+as long as our readers find the same records in the samples.
 """
 
 from __future__ import annotations
