@@ -13,6 +13,8 @@ import argparse
 import os
 import platform
 import shutil
+import signal
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -45,6 +47,7 @@ def main() -> None:
         options.error("--write is for a whole run")
     if not hasattr(os, "wait4"):
         options.error("this system does not tell what a process cost: take Linux or macOS")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the folder is removed
     began, load = time.monotonic(), os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
     def say(text: str) -> None:
@@ -80,7 +83,7 @@ def _that_fits(plan: Plan) -> Plan:
     if not hasattr(os, "sysconf"):
         return plan
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    fits = tuple(mib for mib in plan.sizes if 1.5 * mib * MIB + SPARE < memory)
+    fits = tuple(mib for mib in plan.sizes if 1.5 * mib * MIB + SPARE < memory) or plan.sizes[:1]
     if fits != plan.sizes:
         plan.say(f"logs over {size(fits[-1] * MIB)} are left out: memory would not keep them in its cache")
     return replace(plan, sizes=fits, beside=min(plan.beside, fits[-1]))

@@ -61,7 +61,7 @@ class Sample(NamedTuple):
     """A real log, cut where copies differ: text, value, text, value, ..., text."""
 
     pieces: list[bytes]
-    values: frozenset[bytes]
+    values: tuple[bytes, ...]  # each once, in an order that no hash decides
 
     def copy(self, change: Callable[[bytes], bytes]) -> bytes:
         """The log with each value changed, and alike wherever it stands."""
@@ -78,7 +78,9 @@ def sample(text: bytes, varies: re.Pattern[bytes] = VARIES) -> Sample:
     for match in varies.finditer(text):
         pieces += (text[done : match.start()], match[0])
         done = match.end()
-    return Sample([*pieces, text[done:] + b"\n" * (not text.endswith(b"\n"))], frozenset(pieces[1::2]))
+    return Sample(
+        [*pieces, text[done:] + b"\n" * (not text.endswith(b"\n"))], tuple(dict.fromkeys(pieces[1::2]))
+    )
 
 
 def change(number: int, chance: random.Random) -> Callable[[bytes], bytes]:

@@ -1,7 +1,8 @@
-"""Dense logs: one line in N reports a fallback; and a log with so many different fallbacks. Always the same.
+"""Dense logs: one line in N reports a fallback; and a log with so many different fallbacks.
 
-The lines are PyTorch's own, from `sample_logs/`: whole records that report a fallback, as they stand there,
-strewn among lines of a debug log that report none.
+The lines are PyTorch's own, from `sample_logs/`: whole records that report a fallback, strewn among lines of
+a debug log that report none. All are of one process, as if it had printed them. The logs are always the same,
+as long as our readers find the same records in the samples.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fallback_gate import check
 
 RECORD_LINES = 40
 PYTORCH = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ (?:\S*/)?torch/")
+ONE_PROCESS = re.compile(rb"^([VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ )\d+(?= )", re.MULTILINE)
 BLOCKS = ("torch/cudagraph-partition", "torch/cpu-partition")  # their lines stand in a block of many records
 
 
@@ -42,10 +44,11 @@ def strewn(into: Path, size: int, every: int) -> Path:
     """
     chance = random.Random(SEED)
     logs = sorted(log for log in SAMPLES.glob("*/*.log*") if log.is_file() and "trace" not in log.name)
-    found = [record for log in logs for record in records(log)]
+    found = [ONE_PROCESS.sub(rb"\g<1>4674", record) for log in logs for record in records(log)]
     told = {line for record in found for line in record.splitlines(keepends=True)}
     pool = [record for record in found if record.count(b"\n") <= every]
-    plain = [line for line in text_of(SAMPLES / DEBUG[0]).splitlines(keepends=True) if line not in told]
+    debug = ONE_PROCESS.sub(rb"\g<1>4674", text_of(SAMPLES / DEBUG[0]))
+    plain = [line for line in debug.splitlines(keepends=True) if line not in told]
     at, written = 0, 0
     with into.open("wb") as file:
         while written < size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
@@ -71,7 +71,11 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     weighed = weigh(terms.evidence, rule, today)
     findings, ruling = judged(run.fold.events(run.lines, found.alias), terms, weighed.findings)
     processes = _process_verdicts(run, found, book, rule, findings)
-    reports = tuple(_log_report(log, run, found, processes, book) for log in run.logs)
+    here, outcomes = found.by_log(), {process.key: process.outcome for process in processes}
+    reports = tuple(
+        _log_report(log, run, {outcomes[key] for key in here.get(log, ()) if key in outcomes}, book)
+        for log in run.logs
+    )
     unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
     limits = policies.limits(findings, rule)
     machine = environment(terms.environment, run.seals, processes, terms.outside)
@@ -179,12 +183,9 @@ def _process_verdicts(
     return located(verdicts, numbers)
 
 
-def _log_report(
-    log: str, run: Run, found: Processes, processes: Sequence[ProcessVerdict], book: Book
-) -> LogReport:
+def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
+    """What is told of one log; `mine` are the outcomes of its processes."""
     source, said = run.sources[log], run.logs[log]
-    here = found.in_log(log)
-    mine = [process.outcome for process in processes if process.key in here]
     recognised = run.speaks(log)
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:

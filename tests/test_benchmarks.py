@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from fallback_gate import check
 from fallback_gate.model import Kind
 
 MIB = 1 << 20
+ROOT = Path(__file__).parents[1]
 DEBUG = [debug_log.SAMPLES / name for name in debug_log.DEBUG]
 
 
@@ -26,7 +30,18 @@ def test_it_grows_and_keeps_what_was_there(tmp_path: Path) -> None:
     for size, text in ((MIB, small), (2 * MIB, large)):
         assert size - 4096 < len(text) <= size
         assert text.endswith(b"\n")
-    assert debug_log.Grown(tmp_path / "again.log").grow(2 * MIB).read_bytes() == large
+    code = (
+        "import sys; from pathlib import Path; from benchmarks.debug_log import Grown; "
+        "sys.stdout.buffer.write(Grown(Path(sys.argv[1])).grow(2 << 20).read_bytes())"
+    )
+    again = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "again.log"],
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    assert again.stdout == large
 
 
 def test_most_is_a_debug_log_and_few_lines_come_again(tmp_path: Path) -> None:

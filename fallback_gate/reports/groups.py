@@ -1,10 +1,10 @@
-"""Room 7: findings put together by what they are about, the most important first."""
+"""Room 7: findings put together by what they are about, the most important first; processes by their log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fallback_gate.model import Class, Decision, Finding
+from fallback_gate.model import Class, Decision, Finding, ProcessVerdict
 
 _RANKING = (Decision.BLOCKED, Decision.WARNED, Decision.ALLOWED)
 
@@ -37,3 +37,11 @@ def _share(group: Group) -> float:
 
 def _weight(finding: Finding) -> tuple[int, bool]:
     return _RANKING.index(finding.decision), finding.event_class is not Class.HOT
+
+
+def by_log(processes: Iterable[ProcessVerdict]) -> dict[str, list[ProcessVerdict]]:
+    """The processes of each log that has any."""
+    found: dict[str, list[ProcessVerdict]] = {}
+    for process in processes:
+        found.setdefault(process.log, []).append(process)
+    return found

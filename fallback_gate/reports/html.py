@@ -58,7 +58,7 @@ def _content(verdict: Verdict) -> dict[str, Any]:
         "baseline": baseline(verdict),
         "policy": verdict.policy,
         "logs_told": _logs_told(verdict),
-        "readers": words.listed(readers(verdict)),
+        "readers": words.listed(readers(verdict.processes)),
         "today": verdict.today,
         "run_at": f"{verdict.run_at:%Y-%m-%d %H:%M:%S}" if verdict.run_at else None,
         "tool_version": verdict.tool_version,

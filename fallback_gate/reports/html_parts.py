@@ -17,7 +17,7 @@ from fallback_gate.reports.groups import Group, reports
 from fallback_gate.reports.kinds import KIND_MEANING
 from fallback_gate.reports.places import link, place
 from fallback_gate.reports.proof_rows import ProofRow
-from fallback_gate.reports.provenance import readers
+from fallback_gate.reports.provenance import readers_by_log
 
 MOST_PLACES = 8
 TEXT_CHARACTERS = 1_000
@@ -172,11 +172,12 @@ def _entry(entry: EntryUse) -> dict[str, str]:
 
 def logs(verdict: Verdict) -> Iterator[dict[str, Any]]:
     """Each log: how much of it was read, by whom."""
+    by = readers_by_log(verdict)
     for log in verdict.logs:
         yield {
             "path": log.path,
             "verdict": log.outcome.value if log.outcome else "not judged",
-            "readers": ", ".join(readers(verdict, log.path)) or "-",
+            "readers": ", ".join(by[log.path]) or "-",
             "bytes": log.bytes,
             "lines": log.lines,
             "sha256": log.sha256,

@@ -22,7 +22,7 @@ from fallback_gate.model import (
 )
 from fallback_gate.reports import around, safe
 from fallback_gate.reports.dump import dump
-from fallback_gate.reports.provenance import provenance, readers
+from fallback_gate.reports.provenance import provenance, readers_by_log
 
 SCHEMA = "fallback-gate/1"
 EXCERPT_CHARACTERS = 500
@@ -35,7 +35,7 @@ def render(verdict: Verdict) -> str:
 
 def document(verdict: Verdict) -> dict[str, Any]:
     """The report as plain dicts and lists, strings as they stand in the verdict."""
-    told = provenance(verdict)
+    told, by = provenance(verdict), readers_by_log(verdict)
     return {
         "schema": SCHEMA,
         "tool": {"name": "fallback-gate", "version": verdict.tool_version},
@@ -51,7 +51,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
                 {**change._asdict(), "direction": change.direction.value} for change in verdict.policy.changes
             ],
         },
-        "logs": [_log(log, readers(verdict, log.path)) for log in verdict.logs],
+        "logs": [_log(log, by[log.path]) for log in verdict.logs],
         "processes": [_process(process) for process in verdict.processes],
         "events": [_event(finding) for finding in verdict.findings],
         "notes": list(verdict.notes),

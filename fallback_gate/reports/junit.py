@@ -14,14 +14,16 @@ stamp: one verdict, one text.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from junit_xml import TestCase, TestSuite
 
-from fallback_gate.model import Verdict
-from fallback_gate.reports import safe
-from fallback_gate.reports.junit_cases import RUN, Case, Result, cases, left_out
+from fallback_gate.model import LogReport, ProcessVerdict, Verdict
+from fallback_gate.reports import safe, words
+from fallback_gate.reports.groups import by_log
+from fallback_gate.reports.junit_cases import RUN, Case, Result, cases
 
 MOST_CASES = 5_000  # that Buildkite takes
 FILE_BYTES = 25_000_000  # GitLab takes 30 MB; the rest is for indents and suites
@@ -37,7 +39,11 @@ def render(verdict: Verdict) -> str:
     for case in _unique(_within_limit(cases(verdict))):
         suites.setdefault(case.suite, []).append(case)
     root = ElementTree.Element("testsuites", {"name": "fallback-gate"})
-    root.extend(_suite(verdict, name, members) for name, members in suites.items())
+    logs = {log.path: log for log in verdict.logs}
+    processes = by_log(verdict.processes)
+    for name, members in suites.items():
+        properties = _suite_properties(verdict, logs.get(name), processes.get(name, ()))
+        root.append(_suite(name, members, properties))
     for key in ("tests", "failures", "errors", "skipped"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in root)))
     root.set("time", "0")
@@ -46,11 +52,11 @@ def render(verdict: Verdict) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
 
 
-def _suite(verdict: Verdict, name: str, members: Sequence[Case]) -> ElementTree.Element:
+def _suite(name: str, members: Sequence[Case], properties: Mapping[str, str]) -> ElementTree.Element:
     suite = TestSuite(
         _attribute(name) or RUN,
         [_test_case(case) for case in members],
-        properties=_suite_properties(verdict, name),
+        properties=properties,
     )
     element: ElementTree.Element = suite.build_xml_doc()
     del element.attrib["disabled"]  # refused by Jenkins' xUnit plugin
@@ -75,9 +81,10 @@ def _test_case(case: Case) -> TestCase:
     return built
 
 
-def _suite_properties(verdict: Verdict, name: str) -> dict[str, str]:
-    seen = [c for process in verdict.processes if process.log == name for c in process.compilers]
-    log = next((log for log in verdict.logs if log.path == name), None)
+def _suite_properties(
+    verdict: Verdict, log: LogReport | None, processes: Iterable[ProcessVerdict]
+) -> dict[str, str]:
+    seen = [compiler for process in processes for compiler in process.compilers]
     values = {
         "policy": verdict.policy.name,
         "policy.sha256": verdict.policy.sha256,
@@ -103,9 +110,21 @@ def _within_limit(found: Sequence[Case]) -> Iterator[Case]:
         written = _safe(case)
         room -= _bytes(written)
         if room <= 0 or (at == MOST_CASES - 1 and at < len(found) - 1):
-            yield left_out(found[at:])
+            yield _left_out(found[at:])
             return
         yield written
+
+
+def _left_out(rest: Sequence[Case]) -> Case:
+    """One case for those that did not fit, as bad as the worst of them."""
+    counts = Counter(case.result for case in rest)
+    worst = next((result for result in (Result.FAILED, Result.ERROR) if counts[result]), Result.SKIPPED)
+    of_these = ", ".join(f"{counts[result]:,} {result.value}" for result in Result if counts[result])
+    text = (
+        f"{words.number(len(rest), 'case')} left out to keep this file small ({of_these}); --format json has "
+        "them all"
+    )
+    return Case(RUN, f"{RUN}.size", text, worst, "left-out", text, text)
 
 
 def _unique(found: Iterable[Case]) -> Iterator[Case]:

@@ -7,17 +7,27 @@ from build to build.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from fallback_gate.measures import State as Held
-from fallback_gate.model import Class, Decision, Finding, Kind, LogReport, Outcome, Proof, State, Verdict
+from fallback_gate.model import (
+    Class,
+    Decision,
+    Finding,
+    Kind,
+    LogReport,
+    Outcome,
+    ProcessVerdict,
+    Proof,
+    State,
+    Verdict,
+)
 from fallback_gate.reports import words
 from fallback_gate.reports.gaps import Gap, gaps
-from fallback_gate.reports.groups import by_operator
+from fallback_gate.reports.groups import by_log, by_operator
 from fallback_gate.reports.headline import headline, waiver
 from fallback_gate.reports.places import in_repository
 
@@ -67,15 +77,23 @@ def cases(verdict: Verdict) -> list[Case]:
     logs = words.distinct(
         [*(log.path for log in verdict.logs), *(process.log for process in verdict.processes)]
     )
+    processes = by_log(verdict.processes)
+    findings: dict[str, list[Finding]] = {}
+    for finding in verdict.findings:
+        findings.setdefault(finding.event.log, []).append(finding)
     blocked = by_operator(verdict.decided(Decision.BLOCKED))
     found = [
         *(_event(verdict, finding) for group in blocked for finding in group),
         *_run(verdict),
         *(case for log in verdict.logs if log.problem for case in _unread(verdict, log)),
-        *(case for log in logs for case in _unproven(verdict, log)),
+        *(case for log in logs for case in _unproven(verdict, log, processes.get(log, ()))),
         *(_event(verdict, finding) for finding in verdict.decided(Decision.WARNED)),
         *(_event(verdict, finding) for finding in verdict.decided(Decision.ALLOWED)),
-        *(case for log in logs for case in _passed(verdict, log)),
+        *(
+            case
+            for log in logs
+            for case in _passed(verdict, log, processes.get(log, ()), findings.get(log, ()))
+        ),
         *_within_limits(verdict),
     ]
     due = _DUE.get(verdict.outcome, Result.ERROR)
@@ -174,9 +192,9 @@ def _unread(verdict: Verdict, log: LogReport) -> Iterator[Case]:
     yield Case(log.path, _classname(verdict, "log", "proof"), name, result, "unproven", text, text)
 
 
-def _unproven(verdict: Verdict, log: str) -> Iterator[Case]:
+def _unproven(verdict: Verdict, log: str, processes: Sequence[ProcessVerdict]) -> Iterator[Case]:
     """What the processes of one log leave without proof."""
-    for gap in gaps(process for process in verdict.processes if process.log == log):
+    for gap in gaps(processes):
         for kind in gap.kinds or (None,):
             yield _at_policy(verdict, _gap(verdict, log, gap, kind))
 
@@ -205,10 +223,11 @@ def _gap(verdict: Verdict, log: str, gap: Gap, kind: Kind | None) -> Case:
     )
 
 
-def _passed(verdict: Verdict, log: str) -> Iterator[Case]:
+def _passed(
+    verdict: Verdict, log: str, processes: Sequence[ProcessVerdict], here: Sequence[Finding]
+) -> Iterator[Case]:
     """Each hot entry with each kind that every process of the log proves, unless an event says otherwise."""
-    proven = _proven(verdict, log)
-    here = [finding for finding in verdict.findings if finding.event.log == log]
+    proven = _proven(processes)
     for rule in verdict.policy.hot:
         wanted = rule.entry.get("kinds") or [kind.value for kind in Kind]
         hit = {finding.event.kind for finding in here if finding.rule and finding.rule.source == rule.source}
@@ -260,8 +279,8 @@ def _checked(
     )
 
 
-def _proven(verdict: Verdict, log: str) -> dict[Kind, tuple[str, Proof]]:
-    """The kinds that all processes of a log prove, each with the compiler and the proof of the first."""
+def _proven(processes: Sequence[ProcessVerdict]) -> dict[Kind, tuple[str, Proof]]:
+    """The kinds that all these processes prove, each with the compiler and the proof of the first."""
     found = [
         {
             kind: (compiler.name, proof)
@@ -269,8 +288,7 @@ def _proven(verdict: Verdict, log: str) -> dict[Kind, tuple[str, Proof]]:
             for kind, proof in compiler.proof.items()
             if proof.state is State.PROVEN
         }
-        for process in verdict.processes
-        if process.log == log
+        for process in processes
     ]
     first = found[0] if found else {}
     return {kind: by for kind, by in first.items() if all(kind in other for other in found)}
@@ -284,15 +302,3 @@ def _at_policy(verdict: Verdict, case: Case) -> Case:
     """The case, shown at the policy: there is no better place in the repository."""
     path = verdict.policy.path
     return case if path is None or path.startswith("builtin:") else replace(case, file=path, line=1)
-
-
-def left_out(rest: Sequence[Case]) -> Case:
-    """One case for those that did not fit, as bad as the worst of them."""
-    counts = Counter(case.result for case in rest)
-    worst = next((result for result in (Result.FAILED, Result.ERROR) if counts[result]), Result.SKIPPED)
-    of_these = ", ".join(f"{counts[result]:,} {result.value}" for result in Result if counts[result])
-    text = (
-        f"{words.number(len(rest), 'case')} left out to keep this file small ({of_these}); --format json has "
-        "them all"
-    )
-    return Case(RUN, f"{RUN}.size", text, worst, "left-out", text, text)

@@ -237,6 +237,7 @@ def notes(verdict: Verdict) -> Iterator[str]:
 def provenance(verdict: Verdict) -> Iterator[str]:
     """Where this verdict comes from, folded in."""
     policy, rules = verdict.policy, verdict.rules_files
+    readers = sources.readers_by_log(verdict)
     facts = [f"- fallback-gate {safe.markdown(verdict.tool_version)}"]
     facts += (
         [f"- policy {safe.code(policy.name)}, SHA-256 {safe.code(policy.sha256)}"] if policy.sha256 else []
@@ -253,7 +254,7 @@ def provenance(verdict: Verdict) -> Iterator[str]:
     for log in verdict.logs[:MOST_ROWS]:
         size = f"{log.bytes:,}" if log.bytes is not None else "-"
         lines = f"{log.lines:,}" if log.lines is not None else "-"
-        by = ", ".join(_cell(reader) for reader in sources.readers(verdict, log.path)) or "-"
+        by = ", ".join(_cell(reader) for reader in readers[log.path]) or "-"
         outcome = log.outcome.value if log.outcome else "not judged"
         rows.append(
             _row([_cell(log.path), size, lines, _cell(log.sha256) if log.sha256 else "-", by, outcome])

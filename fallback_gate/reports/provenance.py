@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from fallback_gate.model import Verdict
+from fallback_gate.model import ProcessVerdict, Verdict
+from fallback_gate.reports.groups import by_log
 from fallback_gate.reports.words import distinct
 
 
@@ -13,6 +15,7 @@ def provenance(verdict: Verdict) -> dict[str, Any]:
 
     `runAt` is null where the caller pinned the clock, so that a report can be made again byte for byte.
     """
+    by = readers_by_log(verdict)
     return {
         "toolVersion": verdict.tool_version,
         "policy": {
@@ -27,7 +30,7 @@ def provenance(verdict: Verdict) -> dict[str, Any]:
                 "bytes": log.bytes,
                 "lines": log.lines,
                 "sha256": log.sha256,
-                "readers": readers(verdict, log.path),
+                "readers": by[log.path],
             }
             for log in verdict.logs
         ],
@@ -36,11 +39,16 @@ def provenance(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def readers(verdict: Verdict, log: str | None = None) -> list[str]:
-    """The compilers whose readers knew a line, in one log or in all, with versions where known."""
+def readers(processes: Iterable[ProcessVerdict]) -> list[str]:
+    """The compilers whose readers knew a line of these processes, with versions where known."""
     return distinct(
         f"{compiler.name} {compiler.version or ''}".strip()
-        for process in verdict.processes
-        if log is None or process.log == log
+        for process in processes
         for compiler in process.compilers
     )
+
+
+def readers_by_log(verdict: Verdict) -> dict[str, list[str]]:
+    """The same for each log of the run."""
+    processes = by_log(verdict.processes)
+    return {log.path: readers(processes.get(log.path, ())) for log in verdict.logs}

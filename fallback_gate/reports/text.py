@@ -14,6 +14,7 @@ from fallback_gate.model import EXIT_CODES, Decision, LogReport, Outcome, Verdic
 from fallback_gate.reports import around, layout, measured, safe, text_sections, words
 from fallback_gate.reports.gaps import Gap, gaps, next_settings
 from fallback_gate.reports.headline import baseline, headline, waiver
+from fallback_gate.reports.provenance import readers_by_log
 from fallback_gate.reports.sheet import MOST_ROWS, Sheet
 
 MOST_PROBLEMS = 5
@@ -108,9 +109,9 @@ def _provenance(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
 
 
 def _logs(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
-    logs = verdict.logs
+    logs, readers = verdict.logs, readers_by_log(verdict)
     if len(logs) == 1:
-        yield from sheet.row("log", _log(verdict, logs[0]))
+        yield from sheet.row("log", _log(verdict, logs[0], readers[logs[0].path]))
         return
     if logs:
         tally = Counter(_log_verdict(log) for log in logs)
@@ -120,18 +121,16 @@ def _logs(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     telling = logs if sheet.everything else [log for log in logs if log.problem]
     shown = telling[: sheet.most(MOST_PROBLEMS)]
     for log in shown:
-        yield from sheet.row("", _log(verdict, log))
+        yield from sheet.row("", _log(verdict, log, readers[log.path]))
     if len(telling) > len(shown):
         yield from sheet.row("", f"and {len(telling) - len(shown):,} more with a problem")
 
 
-def _log(verdict: Verdict, log: LogReport) -> str:
+def _log(verdict: Verdict, log: LogReport, readers: Sequence[str]) -> str:
     """`compile.log (36.4 kB, torch.compile 2.11.0)`."""
-    seen = (c for process in verdict.processes if process.log == log.path for c in process.compilers)
-    compilers = words.distinct(f"{compiler.name} {compiler.version or ''}".strip() for compiler in seen)
     said = _log_verdict(log) if len(verdict.logs) > 1 or not log.recognised else ""
     lines = words.number(log.lines, "line") if log.lines is not None else ""
-    facts = [_size(log.bytes), lines, *compilers, "sealed" if log.sealed else "", said]
+    facts = [_size(log.bytes), lines, *readers, "sealed" if log.sealed else "", said]
     detail = ", ".join(filter(None, facts))
     return words.sentence(
         f"{log.path}{f' ({detail})' if detail else ''}{f': {log.problem}' if log.problem else ''}"

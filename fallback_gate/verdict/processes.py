@@ -34,11 +34,15 @@ class Processes:
     also: dict[ProcessKey, list[ProcessKey]] = field(default_factory=dict)
     alias: dict[ProcessKey, ProcessKey] = field(default_factory=dict)
 
-    def in_log(self, log: str) -> set[ProcessKey]:
-        """The processes that the log tells of, by the name that the run has for them."""
-        return {self.alias.get(process, process) for process in self.evidence if process.log == log} | {
-            home for home, others in self.also.items() if any(other.log == log for other in others)
-        }
+    def by_log(self) -> dict[str, set[ProcessKey]]:
+        """The processes that each log tells of, by the name that the run has for them."""
+        found: dict[str, set[ProcessKey]] = {}
+        for process in self.evidence:
+            found.setdefault(process.log, set()).add(self.alias.get(process, process))
+        for home, others in self.also.items():
+            for other in others:
+                found.setdefault(other.log, set()).add(home)
+        return found
 
 
 def processes(logs: Mapping[str, LogEvidence], readers: Mapping[str, Reader]) -> Processes:
