@@ -34,6 +34,7 @@ from fallback_gate.model import (
 )
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.instruments import hold
+from fallback_gate.surroundings import OFF, surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,9 @@ def judge(
 ) -> Verdict:
     """Judge evidence without any log: the verdict speaks of what was measured, and of nothing else.
 
-    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments is left
-    to `check`. Raises `PolicyError`.
+    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments, and
+    of an artefact to fall back to, is left to `check`, and so are claims of what is not measured here. Raises
+    `PolicyError`.
     """
     from fallback_gate import __version__
 
@@ -97,10 +99,11 @@ def judge(
     bounds = tuple(bound for bound in rule.bounds if bound.instrument in given)
     weighed = weigh(evidence, replace(rule, bounds=bounds, expect_instruments=()), today)
     limits = policies.limits(weighed.findings, rule)
+    around = surroundings(rule, OFF, None, None, evidence, weighed.findings)
     blocked = any(finding.decision is Decision.BLOCKED for finding in weighed.findings)
-    proven = bool(weighed.measured) and not (weighed.open or limits.open)
+    proven = bool(weighed.measured) and not (weighed.open or limits.open or around.open)
     outcome = Outcome.PASS if proven else Outcome.UNPROVEN
-    if blocked or weighed.exceeded or limits.exceeded:
+    if blocked or weighed.exceeded or limits.exceeded or around.exceeded:
         outcome = Outcome.BLOCKED
     exit_code = 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
     return Verdict(
@@ -115,10 +118,14 @@ def judge(
         processes=(),
         findings=weighed.findings,
         proven=proven,
-        reasons=(*weighed.exceeded, *limits.exceeded, *weighed.open, *limits.open),
+        reasons=(
+            *(*weighed.exceeded, *limits.exceeded, *around.exceeded),
+            *(*weighed.open, *limits.open, *around.open),
+        ),
         notes=weighed.notes,
         tool_version=__version__,
         measurements=weighed.measured,
+        claims=tuple(claim for claim in around.claims if claim.figure),
     )
 
 

@@ -14,5 +14,5 @@ def render(verdict: Verdict, instrument: str, details: Mapping[str, Any]) -> str
     """The report of one instrument: its own `details` at the top, and what the gate made of them."""
     whole = json_report.document(verdict)
     first = {name: whole[name] for name in ("tool", "verdict", "exit_code", "today", "policy")}
-    last = {name: whole[name] for name in ("measurements", "reasons", "notes", "events")}
+    last = {name: whole[name] for name in ("measurements", "reasons", "notes", "events", "claims")}
     return dump({"schema": f"fallback-gate/{instrument}-1", **first, **details, **last})

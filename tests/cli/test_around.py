@@ -201,6 +201,15 @@ def test_claims(tmp_path: Path, rate: int, change: dict[str, str], code: int, st
         ).replace("\n", " ").replace("  ", " ")
 
 
+def test_bench_holds_claims_too(tmp_path: Path) -> None:
+    runs = tmp_path / "b.csv"
+    for rate, code, state in ((168, 0, "reached"), (161, 1, "missed")):
+        runs.write_text(BENCH.format(rate), encoding="utf-8")
+        result = run("bench", runs, "-p", policy(tmp_path, CLAIM), "--today", "2026-11-30", "-f", "json")
+        assert (result.exception, result.return_value) == (None, code)
+        assert [one["state"] for one in json.loads(result.stdout)["claims"]] == [state]
+
+
 def test_a_claim_that_nobody_measured_decides_nothing(tmp_path: Path) -> None:
     told = check(PASSES, code=0, policy=policy(tmp_path, CLAIM))
     assert told["claims"][0]["state"] == "not_measured"

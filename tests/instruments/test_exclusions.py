@@ -519,6 +519,19 @@ def test_the_look_in_which_a_file_is_cut_does_not_count(tmp_path: Path) -> None:
     assert any("what stands before it was read" in fact for fact in found.facts)
 
 
+@pytest.mark.parametrize(
+    "begin", ["GPU: 0\n", "NPU ID : 0\n", "GPU[0] : x\n", query(), "# gpu sm\n", "#Entity\n"]
+)
+def test_endless_lines_of_blanks_take_no_time(tmp_path: Path, begin: str) -> None:
+    """Quadratic patterns would take hours on these."""
+    hostile = "".join(
+        f"{text}\n" for text in ("a" + " " * 900_000 + "b", "=" * 900_000, "1 " * 450_000, "1Mhz " * 180_000)
+    )
+    path = tmp_path / "e.txt"
+    path.write_text(query() + begin + hostile * 3, encoding="utf-8")
+    read([str(path)])
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(

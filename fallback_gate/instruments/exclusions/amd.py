@@ -20,7 +20,8 @@ from fallback_gate.instruments.exclusions.seen import BUSY, Look, Seen
 from fallback_gate.instruments.exclusions.tree import MOST_FACTS, Facts, flat, leaves, number, total
 
 DEVICE: Final = re.compile(r"GPU: \d+\s*$")
-ROCM: Final = re.compile(r"=+ ROCm System Management Interface =+|GPU\[\d+\]\s*: ")
+ROCM: Final = re.compile(r"= ROCm System Management Interface =|GPU\[\d{1,4}\]\s{0,20}: ")
+LONGEST: Final = 400  # characters of a row of rocm-smi's table
 _STATUS: Final = re.compile(r"(?P<reason>.+?)(?: violation)? (?:violation status|violation active)")
 _TABLE: Final = re.compile(r"\s*(\d+)\s.*?(\d+)Mhz\s+(\d+)Mhz\b.*?(\d+)%\s*$", re.IGNORECASE)
 _LINE: Final = re.compile(r"\s*GPU\[(\d+)\]\s*:\s*(.*)")
@@ -98,7 +99,7 @@ def rocm(lines: Iterable[str], seen: Seen) -> None:
     told: dict[str, dict[str, float]] = {}
     listing = ""
     for line in lines:
-        row = _TABLE.match(line)
+        row = _TABLE.match(line[:LONGEST])
         if row:
             use = float(row[4])
             seen.look(Look(f"GPU {row[1]}", use >= BUSY, clock=float(row[2]), memory_clock=float(row[3])))

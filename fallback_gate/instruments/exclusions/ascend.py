@@ -18,14 +18,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from fallback_gate.instruments.exclusions.seen import BUSY, Look, Seen
-from fallback_gate.instruments.exclusions.tree import Facts, number, plain
+from fallback_gate.instruments.exclusions.tree import MOST_FACTS, Facts, number, plain, split
 
 HEAD: Final = re.compile(r"\| npu-smi (?P<version>\S+)\s+Version: \S+|\s*NPU ID\s+: \d+\s*$")
 _NAMED: Final = re.compile(
     r"\| (\d+)\s+(\S+)\s*\| (OK|Warning|Alarm|Critical|UNKNOWN|Offline)\s*\|", re.IGNORECASE
 )
 _CHIP: Final = re.compile(r"\| (\d+)\s+(?:\d+\s+)?\| [0-9A-F:.]+\s*\| (\d+)\s", re.IGNORECASE)
-_FACT: Final = re.compile(r"\s*([A-Za-z][^:]*?)\s*: (.+?)\s*$")
 
 
 def smi(lines: Iterable[str], seen: Seen) -> None:
@@ -47,14 +46,14 @@ def smi(lines: Iterable[str], seen: Seen) -> None:
         if chip and npu:
             seen.look(Look(f"NPU {npu}", busy=float(chip[2]) >= BUSY))
             continue
-        fact = _FACT.match(line)
-        if fact is None:
+        name, value = split(line)
+        key = plain(name)
+        if not value or len(facts) >= MOST_FACTS:
             continue
-        key = plain(fact[1])
         if key == "npu id":
             _take(device, facts, seen)
-            device = fact[2]
-        facts.setdefault((key,), fact[2])
+            device = value
+        facts.setdefault((key,), value)
     _take(device, facts, seen)
 
 

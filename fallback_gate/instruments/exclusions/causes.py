@@ -99,7 +99,7 @@ def _throttling(now: Seen, before: Seen | None) -> Exclusion:
     elif boosted is not None and all(boosted.values()):
         why = "nothing slowed clocks that stayed at boost under work"
     elif _still(now):
-        why = "its counters of reasons did not move between two looks"
+        short, why = "no throttling between two looks", "its counters of reasons did not move"
     elif against is not None and not any(slower for _, slower in against):
         short, why = (
             "no throttling beyond the baseline's",

@@ -21,9 +21,10 @@ KNOWN: Final = (
     "nvidia-smi -q (text or -x), nvidia-smi dmon, dcgmi dmon, DCGM's Prometheus text, amd-smi metric, "
     "rocm-smi, npu-smi info, a serving log of vLLM or SGLang, a kernel log, the JSON of `fallback-gate peak`"
 )
+LONGEST: Final = 4096  # characters of a line that are looked at
 _DOCUMENT: Final = re.compile(r"\s*(?:<\?xml|<!DOCTYPE nvidia_smi_log|<nvidia_smi_log|[{\[])")
 _READERS: Final[tuple[tuple[Callable[[str], object], Callable[[Iterator[str], Seen], None]], ...]] = (
-    (nvidia.HEAD.search, nvidia.query),
+    (lambda line: nvidia.HEAD in line, nvidia.query),
     (nvidia.DMON.match, nvidia.dmon),
     (dcgm.ENTITY.match, dcgm.dmon),
     (dcgm.METRIC.match, dcgm.prometheus),
@@ -71,6 +72,7 @@ def _read(path: str, lines: Iterator[str], seen: Seen) -> None:
 
 def _heard(lines: Iterable[str], seen: Seen) -> Iterator[str]:
     for line in lines:
+        line = line[:LONGEST]
         seen.engine_lines += engines.line(line, seen)
         yield line
 

@@ -19,7 +19,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.instruments.exclusions.seen import BUSY, Look, Seen
 from fallback_gate.instruments.exclusions.tree import MOST_FACTS, Facts, leaves, number, plain, total
 
-HEAD: Final = re.compile(r"=+NVSMI LOG=+")
+HEAD: Final = "=NVSMI LOG="
 DEVICE: Final = re.compile(r"gpu [0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 DMON: Final = re.compile(r"#(?:Date\s+)?(?:\s*Time\s+)?\s*gpu\s", re.IGNORECASE)
 _NO_THROTTLING: Final = frozenset(
@@ -41,7 +41,7 @@ def query(lines: Iterator[str], seen: Seen) -> None:
     facts: Facts = {}
     at = -1
     for blanks, path, value in leaves(lines):
-        if HEAD.search(path[-1].upper()):
+        if HEAD in path[-1].upper():
             _look(facts, at, seen)
             at = -1
         elif not blanks and DEVICE.fullmatch(path[0]) and value is None:
@@ -51,7 +51,7 @@ def query(lines: Iterator[str], seen: Seen) -> None:
             seen.drivers["nvidia"] = value[:60]
         elif not blanks and value and path == ("cuda version",):
             seen.drivers["cuda"] = value[:60]
-        elif at >= 0 and value and len(facts) < MOST_FACTS:
+        elif at >= 0 and value and len(path) > 1 and len(facts) < MOST_FACTS:
             facts[path[1:]] = value
     _look(facts, at, seen)
 

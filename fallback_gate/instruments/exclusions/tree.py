@@ -13,12 +13,16 @@ Facts = dict[tuple[str, ...], str]
 DEEPEST: Final = 12
 MOST_FACTS: Final = 20_000  # of one look at one device
 
-_LEAF: Final = re.compile(r"(?P<blanks>\s*)(?P<key>[^:]+?)\s*:(?:\s+(?P<value>.*))?$")
-
 
 def plain(key: str) -> str:
     """A key as it is compared."""
     return " ".join(key.replace("_", " ").split()).casefold()
+
+
+def split(text: str) -> tuple[str, str]:
+    """What stands before and behind the first colon, if a blank or nothing follows it; else all is a name."""
+    name, colon, value = text.partition(":")
+    return (name, value.strip()) if colon and (not value or value[0].isspace()) else (text, "")
 
 
 def leaves(lines: Iterator[str]) -> Iterator[tuple[int, tuple[str, ...], str | None]]:
@@ -26,12 +30,11 @@ def leaves(lines: Iterator[str]) -> Iterator[tuple[int, tuple[str, ...], str | N
     around: list[tuple[int, str]] = []
     for line in lines:
         text = line.expandtabs(8).rstrip()
-        if not text.strip():
+        name, value = split(text)
+        key = plain(name)
+        if not key:
             continue
-        found = _LEAF.match(text)
         blanks = len(text) - len(text.lstrip())
-        key = plain(found["key"] if found else text)
-        value = (found["value"] or "").strip() if found else ""
         while around and around[-1][0] >= blanks:
             around.pop()
         path = (*(inner for _, inner in around), key)[:DEEPEST]
