@@ -8,7 +8,6 @@ gather of a paged cache before its product looks the same: that is a reference i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +23,6 @@ LEAST_SHARE = 0.10  # of the kernel time, for both together
 LEAST_RATIO = 0.5  # of the product's time, for the gather
 MOST_BETWEEN = 2  # kernels with which a library prepares a product
 _GATHERS = {"aten::index", "aten::index_select", "aten::gather", "aten::embedding", "aten::take"}
-_EAGER = re.compile(r"index_elementwise|gpu_index_kernel|indexSelect|vectorized_gather|scatter_gather")
 
 
 @dataclass(slots=True)
@@ -86,4 +84,6 @@ def _helps(kernel: str) -> bool:
 def is_gather(kernel: str) -> bool:
     """Whether a kernel does nothing but gather."""
     inside = fused(kernel)
-    return (bool(inside) and set(inside) <= _GATHERS) or _EAGER.search(kernel) is not None
+    if inside:
+        return set(inside) <= _GATHERS
+    return names.origin(kernel) == names.EAGER and names.operator(kernel) in _GATHERS
