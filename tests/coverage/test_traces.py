@@ -170,7 +170,7 @@ GROUPED = ("void cutlass::GemmUniversal<at::cuda::GroupProblemShape>", "aten::_g
     ("kernel", "expected"),
     [
         ("triton_poi_fused_index_9", True),
-        ("triton_poi_fused_embedding_0", True),
+        ("triton_poi_fused_embedding_0", False),
         ("triton_poi_fused_index_mul_9", False),
         ("triton_poi_fused_index_copy_2", False),
         (
