@@ -100,8 +100,8 @@ def test_kernels_of_a_trace_beside_the_wrapper() -> None:
     assert calls(code)[first, second] == (mm,)
     ran = ["memset", first, "nvjet_a", "cublas_splitKreduce", second, "at::native::topk", "nvjet_b", first]
     anchors = [first, second]
-    assert aligned(ran, anchors, code) == {2: mm, 3: mm, 6: bmm}
-    assert aligned([first, "nvjet_a", "other_anchor"], [*anchors, "other_anchor"], code) == {}
+    assert aligned(ran, anchors, calls(code)) == {2: mm, 3: mm, 6: bmm}
+    assert aligned([first, "nvjet_a", "other_anchor"], [*anchors, "other_anchor"], calls(code)) == {}
 
 
 def test_a_gap_that_is_not_always_the_same_tells_nothing() -> None:
