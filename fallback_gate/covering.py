@@ -46,8 +46,8 @@ def cover(
     """Make the coverage matrix and hold it against a policy.
 
     `logs`: logs, profiles, layers, graphs and matrices; `traces`: kernel traces. `floor`: traces and profiles
-    of the reference implementation. `kept`: a matrix whose other back ends stay. `backend`: the name of the
-    back end that all of them are about. `target`: the provider or device that was asked. The rest is as in
+    of the reference implementation. `kept`: a matrix whose other back ends stay. `backend`: the name of
+    the back end that all are about. `target`: the provider or device that was asked. The rest is as in
     `gate.check`.
 
     Raises `InputError` for what can't be read, and `PolicyError`.
