@@ -8,17 +8,19 @@ calls between the same two. Where that is not plain, nothing is said.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fallback_gate.coverage.kernel_names import family
 from fallback_gate.coverage.output_code import OutputCode, Part
 
-_Gap = tuple[str, str]
+Gap = tuple[str, str]
 
 
-def calls(code: OutputCode) -> dict[_Gap, tuple[Part, ...] | None]:
+def calls(code: OutputCode) -> dict[Gap, tuple[Part, ...] | None]:
     """What the wrapper calls between two generated kernels; None where it is not always the same."""
-    found: dict[_Gap, tuple[Part, ...] | None] = {}
+    if not code.starts:
+        return {}
+    found: dict[Gap, tuple[Part, ...] | None] = {}
     before, between = "", list[Part]()
     for start in (*code.starts, None):
         if start is not None and not start.is_generated:
@@ -31,9 +33,11 @@ def calls(code: OutputCode) -> dict[_Gap, tuple[Part, ...] | None]:
     return found
 
 
-def aligned(kernels: Sequence[str], generated: Iterable[str], code: OutputCode) -> dict[int, Part]:
-    """The call of each library kernel of one step (by its index), where the wrapper tells it."""
-    known, anchors = calls(code), set(generated)
+def aligned(
+    kernels: Sequence[str], generated: Iterable[str], known: Mapping[Gap, tuple[Part, ...] | None]
+) -> dict[int, Part]:
+    """The call of each library kernel of one step (by its index), where the wrapper's `calls` tell it."""
+    anchors = set(generated)
     found: dict[int, Part] = {}
     before, between = "", list[int]()
     for at, kernel in enumerate((*kernels, "")):

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from fallback_gate.events.names import spellings
 from fallback_gate.matrix import Cell, Matrix, Place
+from fallback_gate.model import Scope
 
-MOST_NAMES = 8  # that one cell keeps of kernels, of further names, and of functions
+MOST_KERNELS = 8  # that one cell names
+MOST_NAMES = 256  # that one cell keeps, of further names and of functions
 
 
 class Collection:
@@ -32,9 +34,9 @@ class Collection:
 
 def _joined(one: Cell, other: Cell) -> Cell:
     times = [cell.microseconds for cell in (one, other) if cell.microseconds is not None]
-    return replace(
+    joined = replace(
         one,
-        by=_union(one.by, other.by),
+        by=_union(one.by, other.by)[:MOST_KERNELS],
         microseconds=sum(times) if times else None,
         shared=one.shared or other.shared,
         floor=one.floor if one.floor is not None else other.floor,
@@ -44,13 +46,22 @@ def _joined(one: Cell, other: Cell) -> Cell:
         scope=one.scope if one.scope is other.scope else max(one.scope, other.scope, key=_WIDTH.index),
         reason=one.reason or other.reason,
     )
+    return bounded(joined)
 
 
-_WIDTH = ["operator", "site", "region", "program", "unknown"]  # how much one event covers
+def bounded(cell: Cell) -> Cell:
+    """The cell with so many names as are kept; one that had more may be about any: it is that of a region."""
+    if max(len(cell.names), len(cell.functions)) <= MOST_NAMES:
+        return cell
+    wider = max(cell.scope, Scope.REGION, key=_WIDTH.index)
+    return replace(cell, names=cell.names[:MOST_NAMES], functions=cell.functions[:MOST_NAMES], scope=wider)
+
+
+_WIDTH = [Scope.OPERATOR, Scope.SITE, Scope.REGION, Scope.PROGRAM, Scope.UNKNOWN]  # how much one event covers
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))[:MOST_NAMES]
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def backend(cells: Iterable[Cell], name: str | None) -> list[Cell]:

@@ -2,8 +2,9 @@
 
 A mixture of experts without a grouped kernel copies the weights of each token's experts together and hands
 them to batched products: one kernel gathers, the next multiplies what it wrote, and the copy costs as much as
-the product or more. No compiler reports it, since each of the two is well compiled. From a trace alone, a
-gather of a paged cache before its product looks the same: that is a reference implementation too.
+the product or more. No compiler reports it, since each of the two is well compiled. `Pairs` finds them by
+time in a trace, `of_code` by the buffers in a wrapper. A gather of a paged cache before its product looks the
+same: that is a reference implementation too.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from fallback_gate.coverage.kernel_names import GROUPED, MATMUL, family
+from fallback_gate.coverage.output_code import Operand, OutputCode
 from fallback_gate.instruments.trace import kernels as names
 from fallback_gate.instruments.trace.fused import fused
 from fallback_gate.matrix import Cell, Column
@@ -22,9 +25,10 @@ OPERATOR = "gather + matmul"
 NAMES = (GROUPED, "grouped_mm", "grouped_gemm", "moe")
 LEAST_SHARE = 0.10  # of the kernel time, for both together
 LEAST_RATIO = 0.5  # of the product's time, for the gather
+_NO_KERNEL = "no grouped kernel (experts) or paged one (a cache) covers it"
+_BATCHED = re.compile(r"::(?:bmm|baddbmm)$")
 MOST_BETWEEN = 2  # kernels with which a library prepares a product
-_GATHERS = {"aten::index", "aten::index_select", "aten::gather", "aten::embedding", "aten::take"}
-_EAGER = re.compile(r"index_elementwise|gpu_index_kernel|indexSelect|vectorized_gather|scatter_gather")
+_GATHERS = {"aten::index", "aten::index_select", "aten::gather", "aten::take"}
 
 
 @dataclass(slots=True)
@@ -61,21 +65,56 @@ class Pairs:
         both = self.gather + self.product
         if not self.count or both < LEAST_SHARE * kernel_time or self.gather < LEAST_RATIO * self.product:
             return None
-        return Cell(
-            op=OPERATOR,
-            backend=backend,
-            column=Column.FALLBACK,
-            by=(*list(self.gathers)[:4], *list(self.products)[:4]),
-            microseconds=both / max(steps, 1),
-            shared=True,
-            names=NAMES if self.alone else (),
-            kind=Kind.REFERENCE_KERNEL,
-            reason=(
-                f"{self.count / max(steps, 1):,.4g} gathers in a step, each followed by the product of what "
-                f"it copied: {both / kernel_time:.0%} of kernel time, {self.gather / both:.0%} of it copies; "
-                "no grouped kernel (experts) or paged one (a cache) covers it"
-            ),
+        count = self.count / max(steps, 1)
+        reason = (
+            f"{count:,.4g} gathers in a step, each followed by the product of what it copied: "
+            f"{both / kernel_time:.0%} of kernel time, {self.gather / both:.0%} of it copies; {_NO_KERNEL}"
         )
+        by = (*list(self.gathers)[:4], *list(self.products)[:4])
+        return _cell(backend, by, reason, both / max(steps, 1), alone=self.alone)
+
+
+def of_code(code: OutputCode, backend: str) -> Cell | None:
+    """The cell of a grouped product in output code: a batched one whose larger operand was gathered."""
+    buffers: dict[str, str] = {}  # that a gather wrote, and its kernel
+    pairs: dict[tuple[str, str], int] = {}
+    for start in code.starts:
+        if start.part is not None and _BATCHED.search(start.part.op):
+            largest = max(start.reads, key=_elements, default=None)
+            if largest is not None and largest.buffer in buffers:
+                pair = (buffers[largest.buffer], start.name)
+                pairs[pair] = pairs.get(pair, 0) + 1
+        buffers.pop(start.writes, None)
+        parts = code.kernels.get(start.name, ())
+        if start.is_generated and parts and {part.op for part in parts} <= _GATHERS:
+            buffers[start.writes] = start.name
+    if not pairs:
+        return None
+    grouped = any(start.part is not None and start.part.op == GROUPED for start in code.starts)
+    count = sum(pairs.values())
+    products = f"{count:,} product{'' if count == 1 else 's'} in the output code"
+    reason = f"{products} with a larger operand that was gathered before; {_NO_KERNEL}"
+    by = tuple(dict.fromkeys(name for pair in pairs for name in pair))[:8]
+    return _cell(backend, by, reason, None, alone=not grouped)
+
+
+def _elements(operand: Operand) -> int:
+    sizes = operand.shape.split("x")
+    return prod(map(int, sizes)) if all(size.isdigit() for size in sizes) else 0
+
+
+def _cell(backend: str, by: tuple[str, ...], reason: str, time: float | None, *, alone: bool) -> Cell:
+    return Cell(
+        op=OPERATOR,
+        backend=backend,
+        column=Column.FALLBACK,
+        by=by,
+        microseconds=time,
+        shared=time is not None,
+        names=NAMES if alone else (),
+        kind=Kind.REFERENCE_KERNEL,
+        reason=reason,
+    )
 
 
 def _helps(kernel: str) -> bool:
@@ -86,4 +125,6 @@ def _helps(kernel: str) -> bool:
 def is_gather(kernel: str) -> bool:
     """Whether a kernel does nothing but gather."""
     inside = fused(kernel)
-    return (bool(inside) and set(inside) <= _GATHERS) or _EAGER.search(kernel) is not None
+    if inside:
+        return set(inside) <= _GATHERS
+    return names.origin(kernel) == names.EAGER and names.operator(kernel) in _GATHERS

@@ -35,7 +35,7 @@ _FAMILIES: Final = tuple(
         (r"(?:at::cuda|2at4cuda).*GroupProblemShape|at::cuda::detail::prepare_grouped_gemm", GROUPED),
         (r"(?i)GroupProblemShape|grouped_?gemm|moe_gemm|fused_moe|group_?gemm", "grouped_mm"),
         (r"(?i)flash|fmha|attention|mha_", "attention"),
-        (r"(?i)conv|fprop|dgrad|wgrad|winograd", "convolution"),
+        (r"(?i)conv(?!ert)|fprop|dgrad|wgrad|winograd", "convolution"),
         (r"(?i)gemm|gemv|nvjet|^Cijk_|splitKreduce|matmul|cutlass", MATMUL),
     )
 )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from fallback_gate.compilers import jax_xla, torch_inductor_rules
 from fallback_gate.coverage import shapes
-from fallback_gate.coverage.alignment import aligned
-from fallback_gate.coverage.collect import MOST_NAMES
+from fallback_gate.coverage.alignment import aligned, calls
+from fallback_gate.coverage.collect import bounded
 from fallback_gate.coverage.gathered import Pairs
 from fallback_gate.coverage.kernel_names import column, computes, family
 from fallback_gate.coverage.output_code import OutputCode, Part
@@ -65,16 +65,16 @@ def cells(timeline: Timeline, code: OutputCode) -> Traced:
         return Traced(sums_only, frozenset(), whole.problem, tuple(whole.notes))
     sums: dict[_Key, _Sum] = defaultdict(_Sum)
     functions: dict[str, None] = {}
-    pairs, links = Pairs(), Links(timeline)
+    pairs, links, wrapped = Pairs(), Links(timeline), calls(code)
     found = walked[0] or [steps.Step(0.0, 0.0, list(range(len(timeline.kernel_names))))]
     for step in found:
         order = sorted(step.kernels, key=timeline.kernel_starts.__getitem__)
         ran = [timeline.names[timeline.kernel_names[kernel]] for kernel in order]
         pairs.take(ran, [timeline.kernel_times[kernel] for kernel in order])
-        calls = aligned(ran, code.kernels, code) if code.starts else {}
+        told = aligned(ran, code.kernels, wrapped) if wrapped else {}
         for at, kernel in enumerate(order):
             link = links.of(kernel)
-            total = sums[_Key(link._replace(stack=()), ran[at], calls.get(at))]
+            total = sums[_Key(link._replace(stack=()), ran[at], told.get(at))]
             total.time += timeline.kernel_times[kernel]
             for frame in link.stack:
                 if location(frame) is not None:
@@ -93,18 +93,20 @@ def _cells(key: _Key, total: _Sum, backend: str, count: int, code: OutputCode) -
     parts = list(_parts(key, code))
     at = column(key.link.origin, key.kernel, parts[0].op)
     for part in parts:
-        yield Cell(
-            op=part.op,
-            backend=backend,
-            column=at,
-            shape=part.shape,
-            dtype=part.dtype,
-            by=(kernels.short(key.kernel)[:LONGEST_NAME],),
-            microseconds=total.time / count if count else None,
-            shared=len(parts) > 1,
-            functions=tuple(total.functions)[:MOST_NAMES],
-            kind=Kind.OP_FALLBACK if at is Column.FALLBACK else None,
-            reason="the framework's eager kernels" if at is Column.FALLBACK else None,
+        yield bounded(
+            Cell(
+                op=part.op,
+                backend=backend,
+                column=at,
+                shape=part.shape,
+                dtype=part.dtype,
+                by=(kernels.short(key.kernel)[:LONGEST_NAME],),
+                microseconds=total.time / count if count else None,
+                shared=len(parts) > 1,
+                functions=tuple(total.functions),
+                kind=Kind.OP_FALLBACK if at is Column.FALLBACK else None,
+                reason="the framework's eager kernels" if at is Column.FALLBACK else None,
+            )
         )
 
 

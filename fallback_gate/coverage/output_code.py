@@ -42,8 +42,8 @@ _NODE = re.compile(
 )
 _KERNEL = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<how>triton|cpp\w*|cutlass|cuda|pallas|halide)\(")
 _START = re.compile(r"^\s+(?P<name>(?:triton|cpp|cuda|cutlass)_\w+)(?:\.run)?\((?P<args>.*)")
-_EXTERN = re.compile(r"^\s+(?:\w+ = )?extern_kernels\.(?P<op>\w+)\((?P<args>.*)")
-_CALL = re.compile(r"^\s+(?:[\w ,]+= )?(?P<op>(?:torch\.ops|aten)\.[\w.]+)\((?P<args>.*)")
+_EXTERN = re.compile(r"^\s+(?:(?P<result>\w+) = )?extern_kernels\.(?P<op>\w+)\((?P<args>.*)")
+_CALL = re.compile(r"^\s+(?:(?P<result>\w+) = )?(?P<op>(?:torch\.ops|aten)\.[\w.]+)\((?P<args>.*)")
 _MADE = re.compile(r"^\s+(?P<name>\w+) = (?:empty_strided\w*|reinterpret_tensor)\((?P<rest>.*)")
 _RENAMED = re.compile(r"^\s+(?P<name>\w+) = (?P<old>(?:buf|arg|primals_)\w+)(?:;|$)")
 _CHECKED = re.compile(r"^\s+assert_size_stride\((?P<name>\w+), \((?P<shape>[\d, ]*)\)")
@@ -63,13 +63,20 @@ class Part(NamedTuple):
     dtype: str = ""
 
 
+class Operand(NamedTuple):
+    """A buffer that a call takes, and its shape there."""
+
+    buffer: str
+    shape: str = ""
+
+
 class Start(NamedTuple):
-    """One kernel or call, in the order of the wrapper: `reads` are the buffers that it takes."""
+    """One kernel or call, in the order of the wrapper: what it takes, and the buffer that it writes last."""
 
     name: str
     is_generated: bool
     part: Part | None = None
-    reads: tuple[str, ...] = ()
+    reads: tuple[Operand, ...] = ()
     writes: str = ""
 
 
@@ -174,27 +181,27 @@ class _Reader:
             return
         elif found := _START.match(line):
             buffers = re.findall(r"\b(?:buf|arg|primals_)\w+", found["args"])
-            self.code.starts.append(
-                Start(found["name"], True, None, tuple(buffers[:-1]), buffers[-1] if buffers else "")
-            )
+            reads = tuple(Operand(buffer) for buffer in buffers[:-1])
+            self.code.starts.append(Start(found["name"], True, None, reads, "".join(buffers[-1:])))
         elif found := _EXTERN.match(line) or _CALL.match(line):
-            self._call(found["op"], found["args"], extern=line.lstrip().find("extern_kernels.") >= 0)
+            self._call(found["op"], found["args"], found["result"] or "", extern="extern_kernels." in line)
 
-    def _call(self, op: str, args: str, *, extern: bool) -> None:
-        taken, said, out = [], [], ""
+    def _call(self, op: str, args: str, result: str, *, extern: bool) -> None:
+        taken, types, out = list[Operand](), list[str](), ""
         for tensor in _TENSOR.finditer(args):
             name = tensor["of"] or tensor["name"]
             shape, dtype = self._shapes.get(name, ("", ""))
             if tensor["out"] or (tensor["of"] and args[: tensor.start()].endswith("out=")):
-                out = name
+                out, types = name, [dtype, *types]
             else:
-                taken.append(name)
-                said.append((_shape(tensor["shape"]) if tensor["shape"] is not None else shape, dtype))
-        types = [dtype for _, dtype in (self._shapes.get(out, ("", "")), *said) if dtype]
+                taken.append(Operand(name, shape if tensor["shape"] is None else _shape(tensor["shape"])))
+                types.append(dtype)
+        dtype = next(iter(types), "")  # of the result, else of the first operand
+        self._shapes.setdefault(result, ("", dtype))
         whole = f"aten::{op}" if extern else operator(op)
-        part = Part(whole, shapes.inputs([shape for shape, _ in said]), types[0] if types else "")
+        part = Part(whole, shapes.inputs([one.shape for one in taken]), dtype)
         name = f"extern_kernels.{op}" if extern else op
-        self.code.starts.append(Start(name, False, part, tuple(taken), out))
+        self.code.starts.append(Start(name, False, part, tuple(taken), out or result))
 
 
 def _shape(said: str) -> str:

@@ -110,7 +110,7 @@ def format_of(source: Source) -> Format:
 
 
 def code_of(sources: Iterable[Source]) -> tuple[OutputCode, list[Read]]:
-    """The output code of PyTorch's logs and structured traces, in which a compiler of PyTorch speaks."""
+    """The output code in logs and structured traces of PyTorch."""
     whole, read = OutputCode(), []
     for source in sources:
         if source.once or source.problem:

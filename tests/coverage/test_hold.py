@@ -150,6 +150,19 @@ def test_the_user_names_the_back_end(tmp_path: Path) -> None:
     assert [red.cell.op for red in found.red] == ["moe::gate_attn"]
 
 
+def test_what_has_more_names_than_are_kept_may_be_any_of_them(tmp_path: Path) -> None:
+    """300 layers run one operator on the CPU: a hot layer among them is not lost, whichever it is."""
+    nodes = [
+        {"cat": "Node", "name": f"/layer{at}/TopK_kernel_time", "dur": 1,
+         "args": {"op_name": "TopK", "provider": provider}}
+        for at, provider in enumerate(["CUDAExecutionProvider", *["CPUExecutionProvider"] * 300])
+    ]  # fmt: skip
+    profile = tmp_path / "profile.json"
+    profile.write_text(json.dumps([{"cat": "Session", "name": "model_run", "args": {}}, *nodes]), "utf-8")
+    assert held(tmp_path, profile, hot=[{"layer": "/layer299/*"}]).outcome is Outcome.BLOCKED
+    assert held(tmp_path, profile, hot=[{"layer": "/layer2/*"}]).outcome is Outcome.BLOCKED
+
+
 def test_a_share_of_the_step_can_be_hot(tmp_path: Path) -> None:
     """The experts' product takes 59% of the kernel time in the good run, top-k under 2%."""
     trace = str(TRACES / "moe-decoder.compiled.json.gz")

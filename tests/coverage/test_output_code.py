@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fallback_gate.coverage.alignment import aligned, calls
+from fallback_gate.coverage.gathered import OPERATOR, of_code
 from fallback_gate.coverage.output_code import Part, read
 from fallback_gate.matrix import Column
 from tests.coverage.matrices import LOGS, columns, held
@@ -52,6 +53,39 @@ def test_generated_kernels_and_library_calls(prefix: str) -> None:
     assert not any(op == "aten::topk" for op, *_ in told)
 
 
+MIXTURE = """\
+# Original ATen: [aten.index]
+triton_poi_fused_index_0 = async_compile.triton('triton_poi_fused_index_0', '''
+# Original ATen: [aten.embedding]
+triton_poi_fused_embedding_1 = async_compile.triton('triton_poi_fused_embedding_1', '''
+def call(self, args):
+    buf0 = empty_strided_cuda((4, 8), (8, 1), torch.bfloat16)
+    triton_poi_fused_embedding_1.run(arg0_1, arg1_1, buf0, 32, stream=stream0)
+    buf1 = empty_strided_cuda((4, 16), (16, 1), torch.bfloat16)
+    extern_kernels.mm(buf0, reinterpret_tensor(arg2_1, (8, 16), (1, 8), 0), out=buf1)
+    buf2 = empty_strided_cuda((4, 2, 16, 8), (256, 128, 8, 1), torch.bfloat16)
+    triton_poi_fused_index_0.run(arg3_1, arg4_1, buf2, 1024, stream=stream0)
+    buf3 = empty_strided_cuda((4, 1, 32), (32, 32, 1), torch.bfloat16)
+    extern_kernels.bmm(reinterpret_tensor(buf0, (4, 1, 8), (8, 8, 1), 0), reinterpret_tensor(buf2, (4, 8, 32), (256, 1, 8), 0), out=buf3)
+"""
+
+
+def test_gathered_weights_are_found_by_their_buffers() -> None:
+    """The second product reads what a kernel gathered, as its larger operand; the first one rows of a table."""
+    found = of_code(read("\t" + line for line in MIXTURE.splitlines()), "torch.compile")
+    assert found is not None
+    assert (found.op, found.column, found.by) == (
+        OPERATOR,
+        Column.FALLBACK,
+        ("triton_poi_fused_index_0", "extern_kernels.bmm"),
+    )
+    assert (found.reason or "").startswith("1 product in the output code")
+    assert "aten::_grouped_mm" in found.names
+    small = MIXTURE.replace("(4, 8, 32), (256, 1, 8)", "(1, 1, 1), (1, 1, 1)")
+    assert of_code(read("\t" + line for line in small.splitlines()), "torch.compile") is None
+    assert of_code(read(wrapper("\t")), "torch.compile") is None
+
+
 def test_other_lines_are_no_code() -> None:
     lines = [line.replace("[__output_code]", "[__ir_post_fusion]") for line in wrapper(PREFIX)]
     code = read([*lines, *WRAPPER.splitlines(), "", "x" * 100])
@@ -66,8 +100,8 @@ def test_kernels_of_a_trace_beside_the_wrapper() -> None:
     assert calls(code)[first, second] == (mm,)
     ran = ["memset", first, "nvjet_a", "cublas_splitKreduce", second, "at::native::topk", "nvjet_b", first]
     anchors = [first, second]
-    assert aligned(ran, anchors, code) == {2: mm, 3: mm, 6: bmm}
-    assert aligned([first, "nvjet_a", "other_anchor"], [*anchors, "other_anchor"], code) == {}
+    assert aligned(ran, anchors, calls(code)) == {2: mm, 3: mm, 6: bmm}
+    assert aligned([first, "nvjet_a", "other_anchor"], [*anchors, "other_anchor"], calls(code)) == {}
 
 
 def test_a_gap_that_is_not_always_the_same_tells_nothing() -> None:

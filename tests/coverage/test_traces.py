@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.coverage.gathered import OPERATOR
+from fallback_gate.coverage.gathered import OPERATOR, is_gather
 from fallback_gate.coverage.kernel_names import column, computes, family
 from fallback_gate.instruments.trace.kernels import EAGER, GENERATED, LIBRARY, OTHER
 from fallback_gate.matrix import Column
@@ -164,6 +164,26 @@ def test_a_token_gather_before_a_product_is_no_weight_gather(tmp_path: Path) -> 
 GATHER = ("triton_poi_fused_index_0", "", [], [])
 PRODUCT = ("nvjet_a", "aten::bmm", [], [])
 GROUPED = ("void cutlass::GemmUniversal<at::cuda::GroupProblemShape>", "aten::_grouped_mm", [], [])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("triton_poi_fused_index_9", True),
+        ("triton_poi_fused_embedding_0", False),
+        ("triton_poi_fused_index_mul_9", False),
+        ("triton_poi_fused_index_copy_2", False),
+        (
+            "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<index_kernel_impl>>",
+            True,
+        ),
+        ("void at::native::index_elementwise_kernel<128, 4, at::native::index_copy_kernel_impl>", False),
+        ("void at::native::(anonymous namespace)::indexSelectLargeIndex<float>", True),
+        ("nvjet_tst", False),
+    ],
+)
+def test_what_gathers_and_nothing_else(kernel: str, expected: bool) -> None:
+    assert is_gather(kernel) is expected
 
 
 def test_steps_without_the_grouped_kernel_are_not_excused_by_those_with_it(tmp_path: Path) -> None:
