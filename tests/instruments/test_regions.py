@@ -69,3 +69,23 @@ def test_what_a_compile_costs_excuses_a_break_of_the_same_process_only(
     )
     (event,) = events(tmp_path, "c.log", DISABLED, "-p", "p.yaml").values()
     assert event["decision"] == decision
+
+
+@pytest.mark.parametrize(
+    ("process", "decision"),
+    [
+        (TRACED_PROCESS, "warned"),
+        (4711, "blocked"),
+    ],  # what is small for certain; what may be the share of another
+)
+def test_a_share_that_is_not_certain_takes_no_hot_entry_off(
+    tmp_path: Path, process: int, decision: str
+) -> None:
+    (tmp_path / "c.log").write_text(BREAK.format(pid=process, compile="2/0"), "utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "version: 1\nunlisted: warn\nhot: [{file: '*/moe_decoder.py', share_of_step: '>20%', why: dear}]\n"
+        "instruments: {trace: {eager_kernel_share: '<=99%'}}\n",
+        "utf-8",
+    )
+    (event,) = events(tmp_path, "c.log", DISABLED, "-p", "p.yaml").values()
+    assert event["decision"] == decision

@@ -15,9 +15,9 @@ msprof           `op_summary_*.csv` of CANN, `--aic-metrics=PipeUtilization`: `a
                  stands for the memory. With `main_mem_read_bw(GB/s)` and a device named, that is taken.
 
 Sources: the Nsight Compute CLI documentation ("CSV output", "Metrics structure") and files of 2025.3; DCGM's
-field identifiers (dcgm_fields.h), user guide ("Profiling") and output of dcgmi dmon 3.3.9, whose first sample is
-`N/A`; source/lib/output/generateCSV.cpp of ROCm/rocprofiler-sdk at 00f9d2c and derived_counters.xml; CANN's
-profiling manual ("op_summary").
+field identifiers (dcgm_fields.h), user guide ("Profiling") and output of dcgmi dmon 3.3.9, whose first sample
+is `N/A`; source/lib/output/generateCSV.cpp of ROCm/rocprofiler-sdk at 00f9d2c and derived_counters.xml;
+CANN's profiling manual ("op_summary").
 """
 
 from __future__ import annotations
