@@ -47,6 +47,7 @@ _HEADER = Pattern(
 )
 
 
+LONGEST_ID = 40  # characters of a compile id
 LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
 
 
@@ -289,7 +290,7 @@ def _frame(
         reason=reason.splitlines()[0] if reason else None,
         location=Location(metrics.file, line, name) if metrics.file else None,
         help=GRAPH_BREAK.help,
-        compile_id=metrics.compile_id or None,
+        compile_id=metrics.compile_id[:LONGEST_ID] or None,
     )
 
 
@@ -308,7 +309,7 @@ def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report
                 text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
                 reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
                 help="Use backend='inductor' (the default) for what is released.",
-                compile_id=compile_id,
+                compile_id=compile_id[:LONGEST_ID],
             )
 
 
