@@ -70,8 +70,7 @@ def _compile_id(said: Mapping[str, Any]) -> str:
 
 def compile_around(record: Record) -> str | None:
     """The compile whose payload a line stands in, as far as the window reaches back."""
-    buffer = record.view.buffer
-    start = buffer.rfind(b"\nV", 0, record.start) + 1
+    buffer, start = record.view.buffer, record.view.before(record.start, b"\nV") + 1
     opening = buffer[start : buffer.find(b"\n", start, record.start)].decode("utf-8", "replace")
     found = _FRAME_IDS.search(opening) if start else None
     return f"{found['frame']}/{found['compile']}" if found else None

@@ -38,6 +38,25 @@ class View:
     branches: tuple[str, ...] = ()
     allowance: int = FIRST_ALLOWANCE
     ran_out: bool = False
+    _sought: int = 0  # up to where `before` has looked
+    _found: int = -1
+
+    def before(self, at: int, mark: bytes) -> int:
+        """Where the last `mark` before the byte `at` begins in the window; -1 where there is none.
+
+        One mark in all may be asked for. Hits come in order, so that each byte is looked at once, however many
+        ask.
+        """
+        if at < self._sought:
+            self._sought, self._found = 0, -1
+        found = self.buffer.rfind(mark, self._sought, at)
+        self._found = found if found >= 0 else self._found
+        self._sought = max(self._sought, at - len(mark) + 1)
+        return self._found
+
+    def moved(self, by: int) -> None:
+        """What the window holds was moved to the front."""
+        self._sought, self._found = max(0, self._sought - by), max(-1, self._found - by)
 
     def spend(self) -> None:
         """One line more was read. Raises `Exhausted`."""
