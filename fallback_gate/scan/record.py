@@ -49,9 +49,9 @@ class View:
         """
         if at < self._sought:
             self._sought, self._found = 0, -1
-        found = self.buffer.rfind(mark, self._sought, at)
+        found = self.buffer.rfind(mark, max(0, self._sought - len(mark) + 1), at)
         self._found = found if found >= 0 else self._found
-        self._sought = max(self._sought, at - len(mark) + 1)
+        self._sought = at
         return self._found
 
     def moved(self, by: int) -> None:
