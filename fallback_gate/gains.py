@@ -94,8 +94,10 @@ def _entries(page: Page) -> list[dict[str, Any]]:
             page.complain((), "the file is empty", "give it `gains`, a list")
         return []
     top = checks.mapping(page, (), page.value, ("version", "gains"), ("gains",))
-    said = enumerate(checks.items(page, ("gains",), top["gains"])) if "gains" in top else ()
-    return [_entry(page, ("gains", at), value) for at, value in said]
+    said = checks.items(page, ("gains",), top["gains"]) if "gains" in top else []
+    if top.get("gains") == []:
+        page.complain(("gains",), "an empty list claims nothing", "name a gain, or take the file away")
+    return [_entry(page, ("gains", at), value) for at, value in enumerate(said)]
 
 
 def _entry(page: Page, key: Key, value: object) -> dict[str, Any]:
@@ -113,7 +115,8 @@ def _entry(page: Page, key: Key, value: object) -> dict[str, Any]:
             entry[name] = checks.globs(page, (*key, name), values[name])
     if "kernels" in values:
         texts = checks.texts(page, (*key, "kernels"), values["kernels"])
-        entry["kernels"] = [_amount(page, (*key, "kernels"), text, None) for text in texts]
+        if texts:
+            entry["kernels"] = [_amount(page, (*key, "kernels"), text, None) for text in texts]
     measured, given = {"before", "after"} <= entry.keys(), "bytes_after" in entry
     whole = ("kernels" in entry) != ("bytes_before" in entry) if given else measured
     if value is not None and ("counters" in entry) == given or not whole:

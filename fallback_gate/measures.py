@@ -229,6 +229,7 @@ class Ran(NamedTuple):
 
     `per_step` are its kernels in a step, `share` the kernel time of the kernels it is in, of all; it ran in
     `steps` of `of` steps, 0 where it ran only outside of them. `is_eager`: as the framework's own kernels.
+    `calls` are those of a function in a step, as one for each layer; 0 where they are not known.
     """
 
     key: str
@@ -238,6 +239,7 @@ class Ran(NamedTuple):
     steps: int
     of: int
     is_eager: bool
+    calls: float = 0.0
 
 
 class State(str, Enum):

@@ -93,6 +93,10 @@ def test_arithmetic_counts_where_a_device_is_named(tmp_path: Path) -> None:
         ("gain: []\n", ["gains.yaml:1", "gains is missing"]),
         ("gains:\n  - {name: a, claim: 2x, counters: no.csv, before: a, after: b}\n", ["no.csv"]),
         ("", ["empty"]),
+        ("gains: []\n", ["gains.yaml:1", "claims nothing"]),
+        ("gains:\n  - {name: a, claim: 2x, kernels: [], bytes_after: 1GB}\n", ["which bytes"]),
+        ("gains:\n  - {name: a, claim: true, bytes_before: 1GB, bytes_after: 1GB}\n", ["'True' is no gain"]),
+        ("gains:\n  - {name: a, claim: 2x, device: H1000, bytes_before: 1GB, bytes_after: 1GB}\n", ["H1000"]),
     ],
 )
 def test_a_wrong_file_is_an_error_with_its_place(tmp_path: Path, text: str, words: list[str]) -> None:

@@ -47,6 +47,7 @@ _HEADER = Pattern(
 )
 
 
+LONGEST_ID = 40  # characters of a compile id
 LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
 
 
@@ -69,8 +70,7 @@ def _compile_id(said: Mapping[str, Any]) -> str:
 
 def compile_around(record: Record) -> str | None:
     """The compile whose payload a line stands in, as far as the window reaches back."""
-    buffer = record.view.buffer
-    start = buffer.rfind(b"\nV", 0, record.start) + 1
+    buffer, start = record.view.buffer, record.view.before(record.start, b"\nV") + 1
     opening = buffer[start : buffer.find(b"\n", start, record.start)].decode("utf-8", "replace")
     found = _FRAME_IDS.search(opening) if start else None
     return f"{found['frame']}/{found['compile']}" if found else None
@@ -289,7 +289,7 @@ def _frame(
         reason=reason.splitlines()[0] if reason else None,
         location=Location(metrics.file, line, name) if metrics.file else None,
         help=GRAPH_BREAK.help,
-        compile_id=metrics.compile_id or None,
+        compile_id=metrics.compile_id[:LONGEST_ID] or None,
     )
 
 
@@ -308,7 +308,7 @@ def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report
                 text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
                 reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
                 help="Use backend='inductor' (the default) for what is released.",
-                compile_id=compile_id,
+                compile_id=compile_id[:LONGEST_ID],
             )
 
 

@@ -85,8 +85,8 @@ def device(name: str) -> Device:
 
     Raises `InputError` that names the nearest.
     """
-    wanted = name.strip().lower().replace("_", "-")
-    known = {alias: one for one in table() for alias in (one.name.lower(), *one.aliases)}
+    wanted = _plain(name)
+    known = {_plain(alias): one for one in table() for alias in (one.name, *one.aliases)}
     if wanted in known:
         return known[wanted]
     import difflib
@@ -97,6 +97,11 @@ def device(name: str) -> Device:
         f"no device {name!r} is in the table: {hint}`fallback-gate roofline --devices` lists them; "
         "for your own give --peak and --bandwidth"
     )
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: in any case, and with any mark between its words."""
+    return "-".join(name.lower().replace("_", " ").replace("-", " ").split())
 
 
 def roof(name: str, dtype: str, *, sparse: bool = False) -> Roof:

@@ -42,7 +42,7 @@ def hot_policy(
 
 def _hot(rows: Sequence[Ran]) -> Iterator[str]:
     if not rows:
-        yield "# Nothing ran in every step."
+        yield "# No operator or function that the trace names ran in every step."
         return
     yield "# What ran in every step: it may never fall back."
     yield "hot:"
@@ -55,7 +55,8 @@ def _hot(rows: Sequence[Ran]) -> Iterator[str]:
 
 def _why(one: Ran) -> str:
     times = f"{one.per_step:.4g} kernel{'' if one.per_step == 1 else 's'} in each of {one.of} steps"
-    return f"{times}, {one.share:.1%} of kernel time"
+    called = f"called {one.calls:.4g} times, " if one.calls > 1 else ""
+    return f"{called}{times}, {one.share:.1%} of kernel time"
 
 
 def _cold(rows: Sequence[Ran], today: date) -> Iterator[str]:

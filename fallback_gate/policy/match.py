@@ -84,12 +84,13 @@ def hot_untold(entry: HotEntry, event: Event) -> tuple[str, ...] | None:
     untold = []
     known = False
     if entry.share_of_step is not None:
-        if event.cost is None:
-            untold.append("share of the step")
-        elif not entry.share_of_step.holds(event.cost.share, None):
+        cost = event.cost
+        if cost is not None and entry.share_of_step.holds(cost.share, None):
+            known = True
+        elif cost is not None and cost.certain:
             return None
         else:
-            known = True
+            untold.append("share of the step")
     for key, patterns in entry.asks().items():
         verdict = _HOT[key](patterns, event)
         if verdict is False:

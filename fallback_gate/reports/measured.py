@@ -17,6 +17,7 @@ WORDS: Final[Mapping[State, str]] = {
     State.UNLIMITED: "",
 }
 MOST = 24
+LEAST = 24  # columns of a name, however long the rest is
 
 
 class Row(NamedTuple):
@@ -65,9 +66,11 @@ def section(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         for row in found[: sheet.most(MOST)]
     ]
     has_baseline = any(before for _, _, before, _, _ in shown)
-    wide = [max((len(cells[column]) for cells in shown), default=0) for column in range(3)]
+    wide = [max((len(cells[column]) for cells in shown), default=0) for column in range(4)]
+    beside = wide[1] + (wide[2] + 6 if has_baseline else 0) + wide[3] + 6
+    wide[0] = min(wide[0], max(LEAST, sheet.width - beside))
     for name, value, before, limit, state in shown:
-        cells = [f"{name:<{wide[0]}}", f"{value:>{wide[1]}}"]
+        cells = [f"{layout.cut(name, wide[0]):<{wide[0]}}", f"{value:>{wide[1]}}"]
         if has_baseline:
             cells.append(f"{f'was {before}' if before else '':<{wide[2] + 4}}")
         style = {State.EXCEEDED: "bold red", State.OPEN: "yellow"}.get(state)

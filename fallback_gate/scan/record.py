@@ -39,6 +39,25 @@ class View:
     allowance: int = FIRST_ALLOWANCE
     lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
+    _sought: int = 0  # up to where `before` has looked
+    _found: int = -1
+
+    def before(self, at: int, mark: bytes) -> int:
+        """Where the last `mark` before the byte `at` begins in the window; -1 where there is none.
+
+        One mark in all may be asked for. Hits come in order, so that each byte is looked at once,
+        however many ask.
+        """
+        if at < self._sought:
+            self._sought, self._found = 0, -1
+        found = self.buffer.rfind(mark, max(0, self._sought - len(mark) + 1), at)
+        self._found = found if found >= 0 else self._found
+        self._sought = at
+        return self._found
+
+    def moved(self, by: int) -> None:
+        """What the window holds was moved to the front."""
+        self._sought, self._found = max(0, self._sought - by), max(-1, self._found - by)
 
     def spend(self) -> None:
         """One line more was read. Raises `Exhausted`."""

@@ -138,6 +138,7 @@ class Scan:
         self._scanned -= keep
         self._counted = max(0, self._counted - keep)
         view.end -= keep
+        view.moved(keep)
 
     def _read(self) -> bool:
         view = self._view

@@ -14,6 +14,7 @@ from fallback_gate.reports import html
 from tests.browser.conftest import Open
 from tests.reports import sample
 from tests.reports.test_hostile import hostile_log
+from tests.reports.test_measured import measured
 
 ROOT = Path(__file__).parents[2]
 DECODER = ROOT / "sample_logs/moe-decoder-h200"
@@ -55,6 +56,7 @@ RUNS = {
     "unproven": unproven(),
     "waived": sample.waived_run(),
     "no verdict": sample.verdict(None, 2, logs=(), errors=("compile.log: no such file",)),
+    "measured": measured(),
 }
 
 

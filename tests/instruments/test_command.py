@@ -113,3 +113,18 @@ def test_a_hot_list_from_a_trace_judges_that_trace(tmp_path: Path) -> None:
     run(tmp_path, "policy", "hot", GOOD, "-o", "hot.yaml", "--force")
     assert run(tmp_path, "trace", GOOD, "-p", "hot.yaml").returncode == 0
     assert run(tmp_path, "trace", BAD, "-p", "hot.yaml").returncode == 1
+
+
+def test_a_first_hot_list_counts_the_calls_of_a_function(tmp_path: Path) -> None:
+    """The decoder has four layers: a step calls gate_attn once in each, and decode_step once in all."""
+    said = yaml.safe_load(
+        run(tmp_path, "policy", "hot", str(TRACES / "small-decoder.disabled.json.gz")).stdout
+    )
+    why = {entry["function"]: entry["why"] for entry in said["hot"] if "function" in entry}
+    assert why["gate_attn"].startswith("called 4 times, 36 kernels in each of 3 steps")
+    assert why["decode_step"].startswith("49 kernels in each of 3 steps")
+
+
+def test_a_trace_that_names_no_operator_proposes_nothing_and_says_so(tmp_path: Path) -> None:
+    told = run(tmp_path, "policy", "hot", str(TRACES / "jax.json.gz")).stdout.decode()
+    assert "# No operator or function that the trace names ran in every step." in told

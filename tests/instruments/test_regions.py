@@ -49,6 +49,15 @@ def test_an_operator_that_a_cuda_graph_hides_costs_at_most_what_is_eager_in_it(t
     assert "at most" in event["cost"]["by"]
 
 
+def decided(folder: Path, compile: str, process: int, policy: str) -> str:
+    """What becomes of one break of a compile, by the trace of process 712."""
+    (folder / "c.log").write_text(BREAK.format(pid=process, compile=compile), "utf-8")
+    limits = "instruments: {trace: {eager_kernel_share: '<=99%'}}"
+    (folder / "p.yaml").write_text(f"version: 1\n{limits}\n{policy}\n", "utf-8")
+    (event,) = events(folder, "c.log", DISABLED, "-p", "p.yaml").values()
+    return str(event["decision"])
+
+
 @pytest.mark.parametrize(
     ("compile", "process", "decision"),
     [
@@ -61,11 +70,18 @@ def test_an_operator_that_a_cuda_graph_hides_costs_at_most_what_is_eager_in_it(t
 def test_what_a_compile_costs_excuses_a_break_of_the_same_process_only(
     tmp_path: Path, compile: str, process: int, decision: str
 ) -> None:
-    (tmp_path / "c.log").write_text(BREAK.format(pid=process, compile=compile), "utf-8")
-    (tmp_path / "p.yaml").write_text(
-        "version: 1\nunlisted: {block_if_share_above: '20%'}\n"
-        "instruments: {trace: {eager_kernel_share: '<=99%'}}\n",
-        "utf-8",
-    )
-    (event,) = events(tmp_path, "c.log", DISABLED, "-p", "p.yaml").values()
-    assert event["decision"] == decision
+    assert decided(tmp_path, compile, process, "unlisted: {block_if_share_above: '20%'}") == decision
+
+
+@pytest.mark.parametrize(
+    ("process", "decision"),
+    [
+        (TRACED_PROCESS, "warned"),
+        (4711, "blocked"),
+    ],  # what is small for certain; what may be the share of another
+)
+def test_a_share_that_is_not_certain_takes_no_hot_entry_off(
+    tmp_path: Path, process: int, decision: str
+) -> None:
+    policy = "unlisted: warn\nhot: [{file: '*/moe_decoder.py', share_of_step: '>20%', why: dear}]"
+    assert decided(tmp_path, "2/0", process, policy) == decision

@@ -156,3 +156,16 @@ def test_any_point_makes_a_picture_that_parses(
     drawn = roofline_plot.svg(roof, [roofline_plot.Point(name, intensity, rate, share)] * 2)
     root = etree.fromstring(drawn.encode("utf-8", "strict"))
     assert not root.findall(".//{*}script")
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Ascend 910B", "Ascend-910B3"),
+        ("ascend_950", "Ascend-950PR"),
+        ("H100 PCIe", "H100-PCIe"),
+        ("M4 max", "Apple-M4-Max"),
+    ],
+)
+def test_a_device_is_known_however_its_words_are_joined(said: str, name: str) -> None:
+    assert devices.device(said).name == name

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import html5lib
 import pytest
 from junitparser import JUnitXml
 
 from fallback_gate.measures import Cost, Limit, Measured, Measurement, State
 from fallback_gate.model import Verdict
-from fallback_gate.reports import html, junit, markdown
+from fallback_gate.reports import github, gitlab, html, junit, markdown, sarif
 from tests.reports import consumers, sample
 from tests.reports.test_hostile import NASTY
 from tests.reports.test_markdown import shown, tables
@@ -105,3 +107,8 @@ def test_each_report_says_what_a_fallback_costs() -> None:
     assert SAID in shown(consumers.rendered(markdown.render(verdict)))
     cases = [case for suite in JUnitXml.fromstring(junit.render(verdict).encode()) for case in suite]
     assert any(f"cost: {SAID}" in (result.text or "") for case in cases for result in case.result)
+    assert consumers.obeyed(github.render(verdict))[0].message.split("\n")[2] == f"cost: {SAID}"
+    assert f"Costs {SAID}." in json.loads(gitlab.render(verdict))[0]["description"]
+    (result,) = json.loads(sarif.render(verdict))["runs"][0]["results"]
+    assert result["rank"] == 84.1
+    assert f"Costs {SAID}." in result["message"]["text"]

@@ -7,12 +7,14 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, read_log
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
-from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record
+from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record, View
 from fallback_gate.scan.window import Scan
 
 ANCHOR = "OPEN"
@@ -185,3 +187,17 @@ def test_looking_back_is_bounded(chunked: Any) -> None:
     seen = list(record.preceding(100))
     assert len(seen) == LONGEST_LINE // len(line)
     assert {found.text for found in seen} == {line.strip()}
+
+
+@given(st.binary(max_size=60).map(lambda data: bytes(b"\nVx"[b % 3] for b in data)), st.data())
+def test_the_last_mark_before_a_hit_is_found_however_many_ask(text: bytes, data: st.DataObject) -> None:
+    """Asked in any order, and after what the window holds was moved, as `bytes.rfind` says."""
+    view = View(bytearray(text), len(text))
+    base = 0
+    for at in data.draw(st.lists(st.integers(0, len(text)), max_size=8)):
+        if at >= base:
+            assert view.before(at - base, b"\nV") == max(-1, text.rfind(b"\nV", base, at) - base)
+        if data.draw(st.booleans()) and at > base:
+            del view.buffer[: at - base]
+            view.moved(at - base)
+            base = at

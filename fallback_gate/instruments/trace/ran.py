@@ -25,7 +25,7 @@ def ran(summary: Summary) -> list[Ran]:
             _add(found, summary, "op", name, one, one.origin == kernels.EAGER)
     for frame, one in summary.functions.items():
         if location(frame) is not None and not function(frame).startswith("<"):
-            _add(found, summary, "function", function(frame), one, False)
+            _add(found, summary, "function", function(frame), one, False, summary.calls[frame])
     for called, origin in summary.outside:
         for name in operators(Operator(called, origin)):
             outside = Ran("op", name, 0.0, 0.0, 0, summary.steps, origin == kernels.EAGER)
@@ -41,7 +41,13 @@ def operators(one: Operator) -> tuple[str, ...]:
 
 
 def _add(
-    found: dict[tuple[str, str], Ran], summary: Summary, key: str, name: str, one: Operator, is_eager: bool
+    found: dict[tuple[str, str], Ran],
+    summary: Summary,
+    key: str,
+    name: str,
+    one: Operator,
+    is_eager: bool,
+    calls: int = 0,
 ) -> None:
     before = found.get((key, name))
     per_step = one.kernels / max(summary.steps, 1)
@@ -54,4 +60,5 @@ def _add(
         max(one.steps, before.steps if before else 0),
         summary.steps,
         is_eager or bool(before and before.is_eager),
+        calls / max(summary.steps, 1) + (before.calls if before else 0.0),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TypeVar
@@ -50,6 +52,7 @@ class Summary:
     operators: dict[tuple[str, str], Operator] = field(default_factory=dict)
     functions: dict[str, Operator] = field(default_factory=dict)  # the user's, by frame, with what they call
     eager_functions: dict[str, Operator] = field(default_factory=dict)  # the same of eager kernels alone
+    calls: Counter[str] = field(default_factory=Counter)  # of the user's functions, by frame
     parts: dict[Part, Operator] = field(default_factory=dict)  # eager kernels of what torch.compile runs
     host_time: dict[str, float] = field(default_factory=dict)  # us around the graphs of each compile
     time: float = 0.0  # us of all steps, from start to end
@@ -87,6 +90,7 @@ def summarise(timeline: Timeline, walked: tuple[list[steps.Step], str] | None = 
         found = [steps.Step(0.0, 0.0, list(range(len(timeline.kernel_names))))]
     links, regions = Links(timeline), Regions(timeline)
     whole.host_time, whole.process = regions.host_time(found), timeline.process
+    whole.calls = _calls(timeline, found)
     whole.time = sum(step.end - step.start for step in found)
     busy = []
     for step in found:
@@ -121,6 +125,17 @@ def summarise(timeline: Timeline, walked: tuple[list[steps.Step], str] | None = 
     whole.kernel_us_per_step = median(busy)
     whole.step_us = median(step.end - step.start for step in found)
     return whole
+
+
+def _calls(timeline: Timeline, found: Sequence[steps.Step]) -> Counter[str]:
+    """How often each of the user's functions was called in the steps."""
+    starts = [step.start for step in found]
+    calls: Counter[str] = Counter()
+    for name, start, _ in timeline.frames.own():
+        at = bisect_right(starts, start) - 1
+        if at >= 0 and start <= found[at].end:
+            calls[timeline.names[name]] += 1
+    return calls
 
 
 def _count(whole: Summary, link: Link, kernel: str, time: float) -> None:
