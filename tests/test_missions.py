@@ -77,6 +77,11 @@ def test_gathered_experts() -> None:
     assert (code, found["verdict"]) == (0, "pass")
     assert found["whole"]["dram_pct"] == pytest.approx(said["dram_pct_grouped"], abs=0.1)
     assert found["whole"]["tensor_pct"] == pytest.approx(said["tensor_pct_grouped"], abs=0.1)
+    code, found = answer("coverage", "gathered.trace.json.gz")
+    assert (code, found["verdict"]) == (1, "blocked")
+    assert [(cell["op"], cell["column"]) for cell in found["red"]] == [("gather + matmul", "fallback")]
+    (cell,) = [cell for cell in found["cells"] if cell["op"] == "gather + matmul"]
+    assert set(said["kernels"]) <= set(cell["by"])
     code, found = answer("check", "gathered.trace.json.gz")
     assert code == 0
     assert measured(found, "kernels_per_step")["value"] == said["kernels_per_step"]
