@@ -7,7 +7,7 @@ BENCH ?= --write
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action lock clean
+.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,35 @@ lock: $(VENV)/.developed ## Write the Action's locked dependencies anew
 	echo 'hatchling>=1.24' | $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
 		--upgrade --no-emit-index-url --custom-compile-command 'make lock' \
 		--output-file requirements/action.txt pyproject.toml -
+	printf 'cyclonedx-bom>=7\nhatchling>=1.24\npip-audit>=2.9\n' | $(BIN)/uv pip compile --quiet --universal \
+		--python-version 3.10 --generate-hashes --upgrade --no-emit-index-url --custom-compile-command 'make lock' \
+		--output-file requirements/release.txt -
+
+$(VENV)/release/.installed: requirements/release.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes -r $<
+	@touch $@
+
+audit: $(VENV)/release/.installed ## Ask for known vulnerabilities of all that is locked; what can't be asked for fails
+	for file in requirements/*.txt; do \
+		$(VENV)/release/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off -r "$$file" || exit 1; \
+	done
+
+release: $(VENV)/release/.installed ## Build wheel, source archive and bill of materials in dist, twice, and compare
+	rm -rf dist
+	$(VENV)/release/bin/python scripts/build_twice.py dist
+	$(VENV)/release/bin/cyclonedx-py requirements requirements/action.txt --pyproject pyproject.toml \
+		--output-reproducible --of JSON -o dist/fallback-gate.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
+test-lowest: $(VENV)/.developed ## The core tests with the lowest allowed dependencies
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python -m venv $(VENV)/lowest
+	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct pyproject.toml --python $(VENV)/lowest/bin/python \
+		-o $(VENV)/lowest/requirements.txt
+	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $(VENV)/lowest/requirements.txt
+	$(VENV)/lowest/bin/python -m pytest --deselect tests/action/test_declared.py::test_published_schemas_hold  # its tool needs a newer click
 
 clean: ## Remove what these targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -86,8 +87,6 @@ def cli() -> None:
 
 def _complain(wrong: click.ClickException) -> None:
     """What click says of a mistake, on which the command line has a say: made safe line by line."""
-    import io
-
     from fallback_gate.reports import safe
 
     said = io.StringIO()
@@ -100,6 +99,11 @@ def main() -> None:
     """Run the command. Every error ends with one clear text and the contract's exit code."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (closed by who called)
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # what a code page can't show becomes visible, and fails nothing
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:

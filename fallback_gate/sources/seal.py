@@ -19,7 +19,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -157,10 +158,10 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             rank=_number(first.get("rank")),
             expect_ranks=_number(first.get("expect_ranks")),
             closings=int(last["closings"]),
-            unread=int(last["closings_unread"]),
+            unread=int(last["closings_unread"]) if "closings_unread" in last else _unread(last["notes"]),
             left_open=bool(last["left_open"]),
             keyed=HMAC in last,
-            off=tuple(str(one) for one in first["off"]),
+            off=tuple(str(one) for one in first.get("off", first["weaker"])),  # once, nothing told them apart
             weaker=tuple(str(one) for one in (*first["weaker"], *last["notes"])),
             environment=surroundings(first),
         )
@@ -173,6 +174,12 @@ def surroundings(header: Mapping[str, Any]) -> Environment:
     told = header.get("environment")
     own = told if isinstance(told, dict) else {}
     return environment.read({"compilers": header.get("compilers"), **own}, "")
+
+
+def _unread(notes: Iterable[object]) -> int:
+    """How many closing records could not be read, by a note: the first seals had no number of their own."""
+    found = (re.match(r"(\d{1,9}) closing record", str(note)) for note in notes)
+    return sum(int(one[1]) for one in found if one)
 
 
 def _number(value: object) -> int | None:

@@ -48,7 +48,7 @@ COMMANDS: dict[str, list[str]] = {
     "check": ["check", "h.log", "-p", "h.yaml", "-v"],
     "check quiet": ["check", "h.log", "-p", "h.yaml", "-q"],
     "check github": ["check", "h.log", "-p", "builtin:strict", "-f", "markdown"],
-    "watch": ["watch", "h.log", "-p", "h.yaml", "--until-idle", "0"],
+    "watch": ["watch", "h.log", "-p", "h.yaml", "--until-idle", "0.2"],
     "diff": ["diff", "h.log", "b.log", "-v"],
     "diff json": ["diff", "b.log", "h.log", "-f", "json"],
     "policy init": ["policy", "init", "h.log"],
