@@ -33,9 +33,9 @@ MOST_GROWN = 1 << 30  # bytes that a file may gain while it is read
 
 
 class FileReader:
-    """Bytes from the operating system. `expected` is the size in bytes when the file was opened; None for what
-    has no size, such as a pipe. A file that is written on is read to the end that it has by then, unless it
-    grows without end."""
+    """Bytes from the operating system. `expected` is the size in bytes when the file was opened; None for
+    what has no size, such as a pipe. A file that is written on is read to the end that it has by then, unless
+    it grows without end."""
 
     def __init__(self, file: RawFile, expected: int | None = None) -> None:
         self._file = file
@@ -55,8 +55,8 @@ class FileReader:
             return count
         if self._taken > self._expected + MOST_GROWN:
             raise Unreadable(
-                f"grew by more than {MOST_GROWN:,} bytes while it was read: check it once its writer is done, "
-                "or follow it with `fallback-gate watch`"
+                f"grew by more than {MOST_GROWN:,} bytes while it was read: check it once its writer is "
+                "done, or follow it with `fallback-gate watch`"
             )
         if not count and self._taken < self._expected:
             raise Unreadable(
