@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -165,9 +164,7 @@ def test_a_log_that_grows_while_it_is_read(tmp_path: Path) -> None:
     put(tmp_path, "a.log", BLOCKING)
     code = "import time\nwith open('a.log', 'ab', buffering=0) as log:\n    while True: log.write(b'step\\n' * 1000)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as writer:
-        began = time.monotonic()
         done = run(tmp_path, "check", "a.log")
         assert writer.poll() is None
         writer.kill()
     assert done.returncode == 1
-    assert time.monotonic() - began < 100
