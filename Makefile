@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := sample_logs/moe-decoder-h200
 BENCH ?= --write
+SECONDS ?= 60
+KILLS ?= 200
+FUZZED := $(FAMILY)
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
+.PHONY: help demo test lint types unit fuzz fault-drill test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +31,10 @@ $(VENV)/compilers/%/.installed: tests/live/requirements/%.txt
 
 $(VENV)/.documented: $(VENV)/.developed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+$(VENV)/.fuzzing: $(VENV)/.developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.developed
@@ -70,6 +77,12 @@ test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
 
 test-fleet: $(VENV)/.fleet ## Read logs from a web server and an S3 on this machine, and on a Dask cluster
 	$(BIN)/python -m pytest tests/fleet
+
+fuzz: $(VENV)/.fuzzing ## Fuzz the readers for SECONDS each; FAMILY="torch_compile policy" runs these
+	$(BIN)/python -m tests.fuzz $(FUZZED) --seconds $(SECONDS)
+
+fault-drill: $(VENV)/.developed ## Kill the gate KILLS times while it writes: no file is torn or lost
+	$(BIN)/python -m tests.fault_drill $(KILLS)
 
 docs: $(VENV)/.developed ## Write what the pages and the index of readers take from the code
 	$(BIN)/python scripts/index_readers.py

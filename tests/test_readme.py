@@ -151,7 +151,7 @@ def test_each_kind_has_a_line(kind: str) -> None:
 def test_make_targets_and_links_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"^make (\w+)|`make (\w+)`", text, flags=re.MULTILINE):
+    for target in re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", text, flags=re.MULTILINE):
         assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE), f"make {target}"
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert link.startswith("https://") or (page.parent / link).exists(), link

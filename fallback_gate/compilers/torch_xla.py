@@ -38,6 +38,16 @@ SETTING = "print(torch_xla.debug.metrics.metrics_report()) at the end of the pro
 LONGEST = 5000  # lines of one report
 FEW = 20  # lines that a program may print after its report, as it ends
 
+_LINES = (
+    "Metric: ",
+    "Counter: ",
+    "TotalSamples: ",
+    "Accumulator: ",
+    "ValueRate: ",
+    "Rate: ",
+    "Percentiles: ",
+    "Value: ",
+)
 _REPORT = Pattern(
     r"(?:^|\s)(?:Metric: |Counter: |\s(?:TotalSamples|Accumulator|ValueRate|Rate|Percentiles|Value): )"
 )
@@ -125,11 +135,16 @@ ON_CPU = Rule(
 )
 
 
+def _is_torn(text: str) -> bool:
+    """Whether it may be the first letters of a line of the report: the log ends within it, say."""
+    return text != "" and any(line.startswith(text.strip()) for line in _LINES)
+
+
 def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the report is whole, and whether the program ended after it."""
     closed, inside, after, broke = False, True, 0, False
     for line in record.following(LONGEST):
-        if inside and _REPORT.search(line.text):
+        if inside and (_REPORT.search(line.text) or _is_torn(line.text)):
             closed = closed or "Counter: xla::" in line.text
             continue
         inside, closed = False, True

@@ -55,8 +55,8 @@ class FileReader:
             return count
         if self._taken > self._expected + MOST_GROWN:
             raise Unreadable(
-                f"grew by more than {MOST_GROWN:,} bytes while it was read: check it once its writer is done,"
-                " or follow it with `fallback-gate watch`"
+                f"grew by more than {MOST_GROWN:,} bytes while it was read: check it once its writer is "
+                "done, or follow it with `fallback-gate watch`"
             )
         if not count and self._taken < self._expected:
             raise Unreadable(

@@ -172,3 +172,14 @@ def test_a_clean_log_proves_nothing_before_its_end(log: str, compiler: str, ends
             proofs = READERS[compiler].prove(by[compiler]).items() if compiler in by else ()
             assert "device_fallback" not in {k.value for k, p in proofs if p.state is State.PROVEN}, length
     assert states(read(*lines[: last + 1]), compiler)["device_fallback"] is State.PROVEN
+
+
+@pytest.mark.parametrize("log", ["clean-report.2.9.log", "bincount-report.2.9.log"])
+def test_no_torn_line_of_a_report_of_torch_xla_ends_it(log: str, read: Read) -> None:
+    """What stands behind a report ends it, and the first letters of a line of its own are no such thing."""
+    lines = (SAMPLES / "torch_xla" / log).read_bytes().decode().rstrip("\n").split("\n")
+    start = lines.index("Metric: CompileTime")
+    for at in range(start + 1, len(lines)):
+        for length in range(1, min(len(lines[at]), 20)):
+            said = states(read(*lines[:at], lines[at][:length]), "torch.xla")
+            assert said["device_fallback"] is not State.PROVEN, (at, lines[at][:length])

@@ -1,26 +1,29 @@
-"""Fuzzing: `python -m tests.fuzz TARGET SECONDS`, for a given time; `make fuzz` runs it.
+"""Fuzzing: `python -m tests.fuzz [TARGET]... --seconds N`, for a given time each; `make fuzz` runs it.
 
 Where atheris is installed, its engine is led by the coverage of `fallback_gate`; else inputs are mutations of the
-seeds alone, which the first line says. A finding is kept, with its input and traceback, and the run goes on: what
+seeds alone, and the figures say so. A finding is kept, with its input and traceback, and the run goes on: what
 fails at the same line is one finding. Ends with 1 where there is any.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import gzip
 import hashlib
 import json
 import os
 import random
-import resource
+import subprocess
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-MEMORY = 2 << 30  # bytes of address space over what the start takes
+MEMORY = 3 << 30  # bytes of address space
 HANG = 60  # seconds for one input after which atheris ends the run
 
 
@@ -31,6 +34,7 @@ class Session:
     name: str
     folder: Path
     feed: Any
+    led: bool = False  # by coverage
     executions: int = 0
     written: float = 0.0  # at which CPU second the figures were
     findings: dict[str, str] = field(default_factory=dict)
@@ -57,7 +61,7 @@ class Session:
             text = "".join(traceback.format_exception(wrong))
             (self.folder / f"{key}.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
         if key not in self.findings:
-            print(f"{self.name}: {where}; its input is {kept}", flush=True)
+            print(f"{self.name}: {where}", flush=True)
         self.findings[key] = where
         self.write()
 
@@ -66,9 +70,10 @@ class Session:
         self.written = used = time.process_time()
         figures = {
             "target": self.name,
+            "led": self.led,
             "executions": self.executions,
             "cpu_seconds": round(used, 1),
-            "findings": sorted(self.findings.values()),
+            "findings": self.findings,
         }
         part = self.folder / "figures.part"
         part.write_text(json.dumps(figures, indent=1), encoding="utf-8")
@@ -76,51 +81,88 @@ class Session:
 
 
 def main() -> int:
-    """Run one target; without atheris where `--plain` says so or it is not there."""
+    """Run the targets in turn, each in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("target")
-    parser.add_argument("seconds", type=float)
+    parser.add_argument("targets", nargs="*", help="all, if none is named")
+    parser.add_argument("--seconds", type=float, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="mutations of the seeds alone, without atheris")
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"))
-    parser.add_argument("--input", type=Path, help="feed this one file, and nothing else")
+    parser.add_argument("--input", type=Path, help="feed this one file to the target, and nothing else")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.worker:
+        return worker(given)
+    from tests.fuzz.targets import TARGETS
+
+    if unknown := [name for name in given.targets if name not in TARGETS]:
+        parser.error(f"no such target: {', '.join(unknown)}; there are: {', '.join(TARGETS)}")
+    if given.input:
+        TARGETS[given.targets[0]].feed(given.input.read_bytes())
+        return 0
+    return max([_ran(name, given) for name in given.targets or TARGETS])
+
+
+def _ran(name: str, given: argparse.Namespace) -> int:
+    """Run one target, and tell what came of it; 1 where something was found, or the run broke off."""
+    folder = given.out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figures.json").unlink(missing_ok=True)
+    options = ["--worker", f"--seconds={given.seconds}", f"--seed={given.seed}", f"--out={given.out}"]
+    command = [sys.executable, "-m", "tests.fuzz", name, *options, *(["--plain"] if given.plain else [])]
+    with open(folder / "log.txt", "wb") as log:
+        code = subprocess.run(command, stdout=log, stderr=log, check=False).returncode
+    if not (folder / "figures.json").exists():
+        print(f"{name}: the run broke off with exit status {code}; see {folder / 'log.txt'}", flush=True)
+        return 1
+    said = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    engine = "atheris" if said["led"] else "mutations of the seeds alone"
+    figures = f"{said['executions']:,} inputs in {said['cpu_seconds']:.0f} CPU seconds by {engine}"
+    print(f"{name}: {figures}, {len(said['findings'])} findings", flush=True)
+    for key, where in said["findings"].items():
+        print(f"  {where}\n  python -m tests.fuzz {name} --input {folder / key}.input", flush=True)
+        packed = base64.b64encode(gzip.compress((folder / f"{key}.input").read_bytes(), mtime=0)).decode()
+        print(f"  base64 -d <<< {packed} | gunzip", flush=True)
+    return int(bool(said["findings"]) or code not in (0, 1))
+
+
+def worker(given: argparse.Namespace) -> int:
+    """Feed one target."""
     engine = None
-    if not given.plain and given.input is None:
-        try:
+    if not given.plain:
+        with suppress(ImportError):
             import atheris as engine
-        except ImportError:
-            print(
-                "atheris is not installed: inputs are mutations of the seeds, not led by coverage", flush=True
-            )
     if engine:
         with engine.instrument_imports(include=["fallback_gate"], enable_loader_override=False):
             from tests.fuzz import targets
     else:
         from tests.fuzz import targets
-    if given.target not in targets.TARGETS:
-        parser.error(f"no such target; there are: {', '.join(targets.TARGETS)}")
-    target = targets.TARGETS[given.target]
-    if given.input:
-        target.feed(given.input.read_bytes())
-        return 0
-    folder = given.out / given.target
-    folder.mkdir(parents=True, exist_ok=True)
-    session = Session(given.target, folder, target.feed)
+    (name,) = given.targets
+    target = targets.TARGETS[name]
+    session = Session(name, given.out / name, target.feed, led=engine is not None)
     seeds = target.seeds()
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (1 << 30), hard))
+    _limit_memory()
+    session.write()
     if engine:
-        return _led(engine, session, target, seeds, given)
+        _led(engine, session, target, seeds, given)
     chance, ends = random.Random(given.seed), time.monotonic() + given.seconds
     while time.monotonic() < ends:
         session.one(targets.mutated(target, chance, chance.choice(seeds)))
     session.write()
-    print(f"{given.target}: {session.executions:,} inputs, {len(session.findings)} findings", flush=True)
-    return bool(session.findings)
+    return 0
 
 
-def _led(engine: Any, session: Session, target: Any, seeds: Any, given: argparse.Namespace) -> int:
+def _limit_memory() -> None:
+    """An input that takes more is a finding: `MemoryError`."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+
+
+def _led(engine: Any, session: Session, target: Any, seeds: Any, given: argparse.Namespace) -> None:
     """Led by coverage: most inputs are mutated line by line, some as the engine likes."""
     from tests.fuzz import targets
     from tests.fuzz.mutate import LARGEST
@@ -139,12 +181,11 @@ def _led(engine: Any, session: Session, target: Any, seeds: Any, given: argparse
 
     arguments = [
         sys.argv[0], str(corpus), f"-max_total_time={int(given.seconds)}", f"-max_len={LARGEST}",
-        f"-timeout={HANG}", "-rss_limit_mb=3000", f"-seed={given.seed or 1}", "-print_final_stats=1",
+        f"-timeout={HANG}", f"-rss_limit_mb={MEMORY >> 20}", f"-seed={given.seed or 1}", "-print_final_stats=1",
         f"-artifact_prefix={session.folder}/", "-len_control=0", "-verbosity=0",
     ]  # fmt: skip
     engine.Setup(arguments, session.one, custom_mutator=mutated)
-    engine.Fuzz()
-    return bool(session.findings)
+    engine.Fuzz()  # it ends the process
 
 
 if __name__ == "__main__":

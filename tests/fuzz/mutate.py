@@ -25,6 +25,7 @@ _VALUES = (
     "2027-03-31", "\ud800", "\0", "a" * 3000, [], {}, [[]], [None], {"": None}, {"a": [1]}, [1, "x"],
 )  # fmt: skip
 Mutation = Callable[[random.Random, list[bytes], Sequence[bytes]], None]
+Mutate = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
 
 def lines(chance: random.Random, seed: bytes, others: Sequence[bytes]) -> bytes:

@@ -46,7 +46,7 @@ class Target(NamedTuple):
 
     seeds: Callable[[], Sequence[bytes]]
     feed: Callable[[bytes], None]
-    mutations: Sequence[Callable[[random.Random, bytes, Sequence[bytes]], bytes]] = _TEXT
+    mutations: Sequence[mutate.Mutate] = _TEXT
 
 
 def feed_log(
