@@ -248,9 +248,7 @@ def test_a_hidden_secret_no_longer_makes_the_fingerprint(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_not_there_or_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        PolicyError, match=r"can't be read \(No such file or directory\); name a"
-    ):
+    with pytest.raises(PolicyError, match=r"can't be read \(No such file or directory\); name a"):
         load(str(tmp_path / "nowhere.json"))
     with pytest.raises(PolicyError, match=r"can't be read \(embedded null byte\)"):
         load("nowhere\0.json")
