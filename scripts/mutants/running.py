@@ -209,9 +209,11 @@ def _forked(
             (room / "error").write_text(repr(error), encoding="utf-8")
         finally:
             os._exit(0)
-    _, status = os.waitpid(process, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process, signal.SIGKILL)  # what it left running
+    try:
+        _, status = os.waitpid(process, 0)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # what it left running
     try:
         if told.exists():
             return "", json.loads(told.read_text(encoding="utf-8"))

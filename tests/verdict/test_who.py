@@ -75,8 +75,10 @@ def test_what_compilers_say_is_pooled_by_compiler() -> None:
 
 def test_lines_without_a_name_owe_no_proof_beside_named_ones() -> None:
     """They report and prove nothing: their events stand, but they are no process."""
-    log = said(key((None, 7, None)), key((None, 8, None)))
+    log = LogEvidence()
     log.of(key((None, None, None)), "c").reported.clear()
+    for pid in (7, 8):
+        log.of(key((None, pid, None)), "c").add(Sighting("c/ran", pid))
     assert found(log) == [key((None, 7, None)), key((None, 8, None))]
     log.of(key((None, None, None)), "d")
     joined = processes({"a": log}, {}).evidence
