@@ -217,6 +217,9 @@ def test_a_compiler_inside_another_owes_nothing(tmp_path: Path) -> None:
     }
     both = {"outer": Evidence(), "inner": Evidence()}
     assert process_verdict(ME, [("a.log", both)], known, policy(tmp_path, ""), False).outcome is Outcome.PASS
+    first = dict(reversed(both.items()))
+    (outer,) = process_verdict(ME, [("a.log", first)], known, policy(tmp_path, ""), False).compilers
+    assert outer.name == "outer"
     alone = process_verdict(ME, [("a.log", {"inner": Evidence()})], known, policy(tmp_path, ""), False)
     assert alone.outcome is Outcome.UNPROVEN
 
