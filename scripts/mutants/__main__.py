@@ -40,9 +40,8 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the choice")
     parser.add_argument("--files", nargs="*", default=["*.py"], help="of what is chosen, only these files")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--again", action="store_true", help="only those that were tried and not killed")
-    which.add_argument("--go-on", action="store_true", help="only those that were not tried")
+    parser.add_argument("--again", action="store_true", help="only those that were tried and not killed")
+    parser.add_argument("--go-on", action="store_true", help="only those that were not tried; or both")
     parser.add_argument("--report", action="store_true", help="write tests/mutants.md from what is kept")
     options = parser.parse_args()
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutants"]
@@ -58,16 +57,18 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     """Try the mutants of a room, and keep what became of them; returns pytest's exit code."""
     kept = KEPT / f"{options.room}.json"
     whole, results = chosen(options, config), {}
-    if options.again or options.go_on:
+    if (options.again or options.go_on) and kept.exists():
         known = {
             one["name"]: Result(**one) for one in json.loads(kept.read_text(encoding="utf-8"))["results"]
         }
         results = {mutant.name: known[mutant.name] for mutant in whole if mutant.name in known}
     mutants = [mutant for mutant in whole if any(mutant.file.match(glob) for glob in options.files)]
-    if options.again:
-        mutants = [one for one in mutants if one.name in results and results[one.name].state != KILLED]
+    alive = {one.name for one in results.values() if one.state != KILLED}
+    wanted = alive if options.again else set()
     if options.go_on:
-        mutants = [one for one in mutants if one.name not in results]
+        wanted |= {one.name for one in mutants} - results.keys()
+    if options.again or options.go_on:
+        mutants = [one for one in mutants if one.name in wanted]
     about = {"sample": options.sample, "seed": options.seed, "chosen": len(whole)}
     tried = Counter[str]()
 
