@@ -45,7 +45,8 @@ class Hunt:
     """A pytest plugin that tries mutants in the place of a plain run; `tell` gets each result.
 
     Tests in the folder `own` come first, then the others, the quickest first. `seconds` bounds what the tests
-    of one mutant may take together, as measured without it: those beyond are left out.
+    of one mutant may take together, as measured without it: those beyond are left out. `until`: when to stop,
+    as of `time.time()`.
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class Hunt:
         *,
         own: str,
         seconds: float,
+        until: float,
     ) -> None:
         self._mutants, self._package, self._tell = mutants, package, tell
-        self._own, self._seconds = own, seconds
+        self._own, self._seconds, self._until = own, seconds, until
         self._failed: list[str] = []
         self._lately: dict[tuple[Path, tuple[str, ...]], list[str]] = {}  # the killers, by function
 
@@ -91,6 +93,8 @@ class Hunt:
             raise pytest.UsageError(f"the tests fail without a change: {measured or status}")
         took, reach = measured["took"], measured["reach"]
         for mutant in self._mutants:
+            if time.time() > self._until:
+                break
             lines = reach.get(str(mutant.file), {})
             names = {name for line in mutant.lines for name in lines.get(str(line), ())}
             lately = self._lately.setdefault((mutant.file, mutant.function), [])
