@@ -36,9 +36,7 @@ class Processes:
 
     def in_log(self, log: str) -> set[ProcessKey]:
         """The processes that the log tells of, by the name that the run has for them."""
-        return {self.alias.get(process, process) for process in self.evidence if process.log == log} | {
-            home for home, others in self.also.items() if any(other.log == log for other in others)
-        }
+        return {self.alias.get(process, process) for process in self.evidence if process.log == log}
 
 
 def processes(logs: Mapping[str, LogEvidence], readers: Mapping[str, Reader]) -> Processes:

@@ -157,6 +157,8 @@ def test_a_compiler_is_weighed_with_its_name_and_version(tmp_path: Path) -> None
     assert (found.name, found.version) == ("acme", "2.1")
     assert found.proof[Kind.OP_FALLBACK] == Proof(State.UNOBSERVABLE, "no log of acme can show this kind")
     assert found.required == {Kind.GRAPH_BREAK}
+    elsewhere = policy(tmp_path, "proof: {required: [untuned_config]}")
+    assert weigh(known, Evidence(), elsewhere).required == {Kind.GRAPH_BREAK}
 
 
 def test_what_two_logs_of_a_process_owe_is_owed_by_both(tmp_path: Path) -> None:
@@ -232,6 +234,8 @@ def test_of_two_logs_of_one_process_the_better_proof_counts(tmp_path: Path) -> N
     )
     assert both.outcome is Outcome.PASS
     assert all("b.log" in proof.why and proof.line is None for proof in both.compilers[0].proof.values())
+    swapped = [("b.log", {"acme": Evidence()}), ("a.log", cut)]
+    assert process_verdict(ME, swapped, known, policy(tmp_path, ""), False).outcome is Outcome.PASS
     alone = process_verdict(ME, [("a.log", cut)], known, policy(tmp_path, ""), False)
     assert alone.outcome is Outcome.UNPROVEN
 

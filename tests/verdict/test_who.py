@@ -62,6 +62,13 @@ def test_parts_of_one_log(told: list[Who], expected: list[Who]) -> None:
     assert {joined.alias.get(one, one) for one in map(key, told)} == set(map(key, expected))
 
 
+def test_the_parts_of_each_log_are_known_by_their_process() -> None:
+    logs = {log: said(key((None, 7, None), log), key((0, 7, None), log)) for log in "ab"}
+    joined = processes(logs, {})
+    assert joined.alias == {key((None, 7, None), log): key((0, 7, None), log) for log in "ab"}
+    assert [joined.in_log(log) for log in "ab"] == [{key((0, 7, None), log)} for log in "ab"]
+
+
 def test_what_compilers_say_is_pooled_by_compiler() -> None:
     log = said(key((0, 7, None)))
     log.of(key((None, 7, None)), "d").add(Sighting("d/ran", 4))
@@ -169,6 +176,7 @@ def joined(
         ([(0, 7, None)], [(0, 7, None), (0, 7, None)], 0),
         ([(0, 7, None)], [(0, 7, None), (None, 7, None)], 0),
         ([(None, 7, None)], [(None, 7, None), (None, 8, None)], 1),
+        ([(None, 8, None)], [(None, 7, None), (None, 7, None), (None, 8, None)], 1),
         ([], [(None, 7, None)], 0),
     ],
 )  # fmt: skip
@@ -205,6 +213,7 @@ def test_the_whole_span_of_a_process_counts() -> None:
     for late, fits in ((500.0, True), (150.0, False)):
         text = said(text_key)
         text.of(text_key, "d").span = (late, late)
+        text.of(text_key, "e").span = None
         text.of(text_key, "c").span = (100, 110)
         trace = spanned(said(trace_key, marker="torch-trace/x"), 450, 460)
         assert bool(processes({"text": text, "trace": trace}, {"c": reader()}).alias) is fits
