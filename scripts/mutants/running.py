@@ -19,6 +19,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -82,6 +83,8 @@ class Hunt:
         items = {item.nodeid: item for item in session.items}
         if session.testsfailed:
             raise pytest.UsageError("the tests could not be collected")
+        for file in {mutant.file for mutant in self._mutants}:  # some are imported late
+            import_module(".".join(file.relative_to(self._package.parent).with_suffix("").parts))
         functions = _functions(self._package)
         caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
         caches = [one for one in caches if one.__module__.startswith(self._package.name + ".")]
@@ -150,12 +153,20 @@ class Hunt:
     ) -> Result:
         if not items:
             return Result(mutant.name, mutant.line, UNREACHED)
-        found = functions.get((str(mutant.file), mutant.function), [])
+        own, depth = mutant.function, len(mutant.function)
+        found = [  # with the functions that it made when it was imported, as decorators do
+            (path, function)
+            for (file, path), several in functions.items()
+            if file == str(mutant.file) and path[:depth] == own
+            for function in several
+        ]
 
         def work() -> dict[str, str | None]:
-            changed = _code_of(compile(mutant.source(), str(mutant.file), "exec"), mutant.function)
-            for function in found:
-                function.__code__ = changed
+            whole = compile(mutant.source(), str(mutant.file), "exec")
+            for path, function in found:
+                changed = _code_of(whole, path, function.__code__)
+                if changed is not None:
+                    function.__code__ = changed
             for cache in caches:
                 cache.cache_clear()
             return {"by": self._run(items)}
@@ -177,16 +188,19 @@ def _functions(package: Path) -> dict[tuple[str, tuple[str, ...]], list[Function
     found: dict[tuple[str, tuple[str, ...]], list[FunctionType]] = {}
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(package)):
-            path = tuple(one.__qualname__.split("."))
+            path = tuple(part for part in one.__qualname__.split(".") if part != "<locals>")
             found.setdefault((one.__code__.co_filename, path), []).append(one)
     return found
 
 
-def _code_of(code: CodeType, path: Sequence[str]) -> CodeType:
-    """The code of a function in that of its module."""
+def _code_of(code: CodeType, path: Sequence[str], old: CodeType) -> CodeType | None:
+    """The code of a function in that of its changed module, that may stand in the place of the old one."""
+    codes = [code]
     for name in path:
-        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
-    return code
+        inner = (one for code in codes for one in code.co_consts if isinstance(one, CodeType))
+        codes = [one for one in inner if one.co_name == name]
+    fitting = [one for one in codes if len(one.co_freevars) == len(old.co_freevars)]
+    return min(fitting, key=lambda one: abs(one.co_firstlineno - old.co_firstlineno), default=None)
 
 
 def _forked(
