@@ -74,7 +74,7 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     if options.again or options.go_on:
         mutants = [one for one in mutants if one.name in wanted]
     random.Random(options.seed).shuffle(mutants)  # so that a run that is stopped has tried a sample
-    about = {"sample": options.sample, "seed": options.seed, "chosen": len(whole)}
+    about = {"sample": options.sample, "seed": options.seed, "chosen": [one.name for one in whole]}
     tried = Counter[str]()
 
     def keep() -> None:

@@ -30,6 +30,7 @@ from making import Mutant
 
 MEMORY = 4 << 30  # bytes
 SURVIVED, KILLED, UNREACHED = "survived", "killed", "unreached"
+UNFIT = "unfit"  # it can't be put in the place of the function while that is loaded
 
 
 class Result(NamedTuple):
@@ -167,6 +168,8 @@ class Hunt:
                 changed = _code_of(whole, path, function.__code__)
                 if changed is not None:
                     function.__code__ = changed
+                elif path == own:
+                    return {"by": UNFIT}
             for cache in caches:
                 cache.cache_clear()
             return {"by": self._run(items)}
@@ -176,6 +179,8 @@ class Hunt:
         status, told = _forked(work, 10 + 3 * seconds, folders)
         if told is None:
             return Result(mutant.name, mutant.line, KILLED, f"ended by {status}", len(items))
+        if told["by"] == UNFIT:
+            return Result(mutant.name, mutant.line, UNFIT)
         if told["by"] is None:
             return Result(mutant.name, mutant.line, SURVIVED, tests=len(items))
         if told["by"] not in lately:
