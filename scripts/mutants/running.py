@@ -176,7 +176,7 @@ class Hunt:
 
         if not found:
             raise LookupError(f"{mutant.name}: no such function was loaded")
-        status, told = _forked(work, 10 + 3 * seconds, folders)
+        status, told = _forked(work, 5 + 2 * seconds, folders)
         if told is None:
             return Result(mutant.name, mutant.line, KILLED, f"ended by {status}", len(items))
         if told["by"] == UNFIT:
