@@ -242,6 +242,7 @@ def test_a_trace_of_the_same_program() -> None:
     assert one_program(text, evidence([done]))
     assert one_program(text, evidence([done, more]))
     assert not one_program(text, evidence([more]))
+    assert not one_program(text, evidence([("torch-trace/frame-done", ("0/0", "other", "m.py", "1"))]))
     assert not one_program(evidence([STARTED, STARTED]), evidence([done]))  # of two processes
     nameless = evidence([CODE])
     assert one_program(nameless, evidence([done]))

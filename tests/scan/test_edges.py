@@ -66,6 +66,8 @@ def test_the_widest_gap_to_the_byte(gap: int, seen: list[str]) -> None:
     assert len(between) == gap
     record = held(b"[rank0]: OPEN\n[rank0]: a\n" + between + b"[rank0]: b\n")
     assert [line.text for line in record.following(9)] == seen
+    record = held(b"[rank0]: OPEN\n" + between + b"[rank0]: b\n")
+    assert [line.text for line in record.following(9)] == seen[1:]
 
 
 @pytest.mark.parametrize(("gap", "seen"), [(WIDEST_GAP - 2, ["a", "b"]), (WIDEST_GAP - 1, ["a"])])
@@ -94,6 +96,8 @@ def test_whether_the_window_ran_out_of_continued_lines() -> None:
     for size, ran_out in ((WIDEST_GAP - 1, True), (WIDEST_GAP, False)):
         record = held(b"P] OPEN\n" + others(size))
         assert (list(record.continued("P]", 2)), record.view.ran_out) == ([], ran_out)
+        record.view.ran_out = True
+        assert (list(record.continued("P]", 2)), record.view.ran_out) == ([], True)
 
 
 def test_a_record_ends_where_another_opens() -> None:
