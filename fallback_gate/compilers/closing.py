@@ -58,7 +58,7 @@ def parse(line: str) -> Closing | None:
         return None
     return Closing(
         pid=count(said.get("pid")) or None,
-        rank=said["rank"] if count(said.get("rank")) == said.get("rank") else None,
+        rank=_whole(said.get("rank")),
         began=_seconds(said.get("began")),
         wrote=_seconds(said.get("wrote")),
         ended=said.get("ended") is True,
@@ -79,9 +79,14 @@ def text(said: object, longest: int = 500) -> str:
     return said[:longest] if isinstance(said, str) else ""
 
 
+def _whole(said: object) -> int | None:
+    """A number of a record, or None."""
+    return said if isinstance(said, int) and not isinstance(said, bool) and 0 <= said < 1 << 53 else None
+
+
 def count(said: object) -> int:
     """A number of a record, or 0."""
-    return said if isinstance(said, int) and not isinstance(said, bool) and 0 <= said < 1 << 53 else 0
+    return _whole(said) or 0
 
 
 def table(said: object) -> Facts:

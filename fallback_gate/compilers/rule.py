@@ -23,7 +23,7 @@ from fallback_gate.model import Kind, Proof, Report, Scope
 from fallback_gate.scan.record import Record
 
 USER_PATTERN_SECONDS = 0.2
-MOST_FACTS = 100_000  # of one marker
+MOST_FACTS = 100_000  # of one marker, kept of one process
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ class Evidence:
     """All that one process said about one compiler: its sightings by marker, and the kinds it reported.
 
     Bounded: of each marker the distinct facts are kept with the position of the first, how often each came
-    again, where the marker was last seen, and the count of all. `back` is how far the clock ever ran back.
+    again, where the marker was last seen, and the count of all. Where there are more than are kept, nothing is
+    proven. `back` is how far the clock ever ran back.
     """
 
     facts: dict[str, dict[tuple[str, ...], int]] = field(default_factory=dict)
@@ -120,6 +121,10 @@ class Evidence:
             again[sighting.facts] = again.get(sighting.facts, 0) + 1
         elif len(seen) < MOST_FACTS:
             seen[sighting.facts] = sighting.position
+        elif (
+            why := f"{sighting.marker} tells more than {MOST_FACTS} things, not all are kept"
+        ) not in self.trouble:
+            self.trouble.append(why)
         self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
         self._saw(sighting.when)

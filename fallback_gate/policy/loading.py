@@ -1,6 +1,6 @@
 """Room 5: a policy with all that it extends, put together, or all that is wrong with it.
 
-What is inherited comes first and accumulates (entries, budgets, proof, rules); where a file sets a value
+Entries, proof and rules accumulate, a file's own before those that it inherits; where a file sets a value
 of its own (`unlisted`, one budget, `expect`, `logs`), its own wins. An `unhot` entry takes inherited hot
 entries off, never those of its own file. A file that is extended twice counts once.
 """

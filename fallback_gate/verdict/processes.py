@@ -39,9 +39,6 @@ class Processes:
         found: dict[str, set[ProcessKey]] = {}
         for process in self.evidence:
             found.setdefault(process.log, set()).add(self.alias.get(process, process))
-        for home, others in self.also.items():
-            for other in others:
-                found.setdefault(other.log, set()).add(home)
         return found
 
 

@@ -114,9 +114,13 @@ def _from_another(compiler: CompilerProof, log: str) -> CompilerProof:
 
 
 def _pooled(one: CompilerProof, other: CompilerProof) -> CompilerProof:
+    """Of each kind the better proof; that one log can't show a kind excuses nothing that another owes."""
     proof = dict(other.proof)
     for kind, said in one.proof.items():
-        proof[kind] = better(said, proof[kind]) if kind in proof else said
+        if kind not in proof or kind in one.required - other.required:
+            proof[kind] = said
+        elif kind not in other.required - one.required:
+            proof[kind] = better(said, proof[kind])
     return one._replace(
         proof=proof, required=one.required | other.required, version=one.version or other.version
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,9 +42,10 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the choice")
     parser.add_argument("--files", nargs="*", default=["*.py"], help="of what is chosen, only these files")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--again", action="store_true", help="only those that were tried and not killed")
-    which.add_argument("--go-on", action="store_true", help="only those that were not tried")
+    parser.add_argument("--again", action="store_true", help="only those that were tried and not killed")
+    parser.add_argument("--go-on", action="store_true", help="only those that were not tried; or both")
+    parser.add_argument("--minutes", type=float, help="stop then; they come in an order at random")
+    parser.add_argument("--tests", nargs="*", help="in place of the room's own and those of pyproject.toml")
     parser.add_argument("--report", action="store_true", help="write tests/mutants.md from what is kept")
     options = parser.parse_args()
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutants"]
@@ -58,17 +61,20 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     """Try the mutants of a room, and keep what became of them; returns pytest's exit code."""
     kept = KEPT / f"{options.room}.json"
     whole, results = chosen(options, config), {}
-    if options.again or options.go_on:
+    if (options.again or options.go_on) and kept.exists():
         known = {
             one["name"]: Result(**one) for one in json.loads(kept.read_text(encoding="utf-8"))["results"]
         }
         results = {mutant.name: known[mutant.name] for mutant in whole if mutant.name in known}
     mutants = [mutant for mutant in whole if any(mutant.file.match(glob) for glob in options.files)]
-    if options.again:
-        mutants = [one for one in mutants if one.name in results and results[one.name].state != KILLED]
+    alive = {one.name for one in results.values() if one.state != KILLED}
+    wanted = alive if options.again else set()
     if options.go_on:
-        mutants = [one for one in mutants if one.name not in results]
-    about = {"sample": options.sample, "seed": options.seed, "chosen": len(whole)}
+        wanted |= {one.name for one in mutants} - results.keys()
+    if options.again or options.go_on:
+        mutants = [one for one in mutants if one.name in wanted]
+    random.Random(options.seed).shuffle(mutants)  # so that a run that is stopped has tried a sample
+    about = {"sample": options.sample, "seed": options.seed, "chosen": [one.name for one in whole]}
     tried = Counter[str]()
 
     def keep() -> None:
@@ -89,12 +95,13 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(KEPT / "hypothesis")
     own = f"tests/{options.room}"
     plain = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    tests = [own, *config["tests"].get(options.room, ())]
-    hunting = Hunt(mutants, PACKAGE, tell, own=own, seconds=config["seconds"])
+    tests = options.tests or [own, *config["tests"].get(options.room, ())]
+    until = math.inf if options.minutes is None else time.time() + 60 * options.minutes
+    hunting = Hunt(mutants, PACKAGE, tell, own=own, seconds=config["seconds"], until=until)
     code = int(pytest.main([*plain, *tests], [hunting]))
     if not code:
         keep()
-    print(f"# {len(mutants)} tried: {dict(tried)}", flush=True)
+    print(f"# {tried.total()} of {len(mutants)} tried: {dict(tried)}", flush=True)
     return code
 
 

@@ -47,33 +47,22 @@ def mutants_of(file: Path, root: Path) -> list[Mutant]:
     """The mutants of the functions and methods of a file, in the order of its lines."""
     text = file.read_text(encoding="utf-8")
     wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-    visitor = _Visitor(wrapper.module, text)
+    visitor = _Visitor(wrapper.module, file, text)
     wrapper.visit(visitor)
     where, known, made = file.relative_to(root).as_posix(), Counter[str](), []
-    for change in visitor.made:
-        name = f"{where} {'.'.join(change.function)}: {change.shown}"
+    for one in visitor.made:
+        name = f"{where} {'.'.join(one.function)}: {one.name}"
         known[name] += 1
-        name += f" ({known[name]})" if known[name] > 1 else ""
-        made.append(Mutant(name, file, *change[1:], text))
+        made.append(one._replace(name=name + (f" ({known[name]})" if known[name] > 1 else "")))
     return made
-
-
-class _Change(NamedTuple):
-    shown: str
-    function: tuple[str, ...]
-    line: int
-    lines: range
-    start: int
-    end: int
-    text: str
 
 
 class _Visitor(cst.CSTVisitor):
     METADATA_DEPENDENCIES = (WhitespaceInclusivePositionProvider,)
 
-    def __init__(self, module: cst.Module, text: str) -> None:
-        self.made: list[_Change] = []
-        self._module = module
+    def __init__(self, module: cst.Module, file: Path, text: str) -> None:
+        self.made: list[Mutant] = []  # named by what differs
+        self._module, self._file, self._text = module, file, text
         self._starts = [0]  # of each line
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
@@ -111,7 +100,8 @@ class _Visitor(cst.CSTVisitor):
         if isinstance(old, (cst.ComparisonTarget, cst.BaseCompOp)):
             comparison = next(node for node in reversed(self._open) if isinstance(node, cst.Comparison))
             shown += f" in {self._shown(comparison)}"
-        self.made.append(_Change(shown, self._function(), place.start.line, lines, start, end, text))
+        line, whole = place.start.line, self._text
+        self.made.append(Mutant(shown, self._file, self._function(), line, lines, start, end, text, whole))
 
     def _shown(self, node: cst.CSTNode) -> str:
         return " ".join(self._module.code_for_node(node).split())

@@ -19,6 +19,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from making import Mutant
 
 MEMORY = 4 << 30  # bytes
 SURVIVED, KILLED, UNREACHED = "survived", "killed", "unreached"
+UNFIT = "unfit"  # it can't be put in the place of the function while that is loaded
 
 
 class Result(NamedTuple):
@@ -45,7 +47,8 @@ class Hunt:
     """A pytest plugin that tries mutants in the place of a plain run; `tell` gets each result.
 
     Tests in the folder `own` come first, then the others, the quickest first. `seconds` bounds what the tests
-    of one mutant may take together, as measured without it: those beyond are left out.
+    of one mutant may take together, as measured without it: those beyond are left out. `until`: when to stop,
+    as of `time.time()`.
     """
 
     def __init__(
@@ -56,9 +59,10 @@ class Hunt:
         *,
         own: str,
         seconds: float,
+        until: float,
     ) -> None:
         self._mutants, self._package, self._tell = mutants, package, tell
-        self._own, self._seconds = own, seconds
+        self._own, self._seconds, self._until = own, seconds, until
         self._failed: list[str] = []
         self._lately: dict[tuple[Path, tuple[str, ...]], list[str]] = {}  # the killers, by function
 
@@ -80,6 +84,8 @@ class Hunt:
         items = {item.nodeid: item for item in session.items}
         if session.testsfailed:
             raise pytest.UsageError("the tests could not be collected")
+        for file in {mutant.file for mutant in self._mutants}:  # some are imported late
+            import_module(".".join(file.relative_to(self._package.parent).with_suffix("").parts))
         functions = _functions(self._package)
         caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
         caches = [one for one in caches if one.__module__.startswith(self._package.name + ".")]
@@ -91,6 +97,8 @@ class Hunt:
             raise pytest.UsageError(f"the tests fail without a change: {measured or status}")
         took, reach = measured["took"], measured["reach"]
         for mutant in self._mutants:
+            if time.time() > self._until:
+                break
             lines = reach.get(str(mutant.file), {})
             names = {name for line in mutant.lines for name in lines.get(str(line), ())}
             lately = self._lately.setdefault((mutant.file, mutant.function), [])
@@ -146,21 +154,33 @@ class Hunt:
     ) -> Result:
         if not items:
             return Result(mutant.name, mutant.line, UNREACHED)
-        found = functions.get((str(mutant.file), mutant.function), [])
+        own, depth = mutant.function, len(mutant.function)
+        found = [  # with the functions that it made when it was imported, as decorators do
+            (path, function)
+            for (file, path), several in functions.items()
+            if file == str(mutant.file) and path[:depth] == own
+            for function in several
+        ]
 
         def work() -> dict[str, str | None]:
-            changed = _code_of(compile(mutant.source(), str(mutant.file), "exec"), mutant.function)
-            for function in found:
-                function.__code__ = changed
+            whole = compile(mutant.source(), str(mutant.file), "exec")
+            for path, function in found:
+                changed = _code_of(whole, path, function.__code__)
+                if changed is not None:
+                    function.__code__ = changed
+                elif path == own:
+                    return {"by": UNFIT}
             for cache in caches:
                 cache.cache_clear()
             return {"by": self._run(items)}
 
         if not found:
             raise LookupError(f"{mutant.name}: no such function was loaded")
-        status, told = _forked(work, 10 + 3 * seconds, folders)
+        status, told = _forked(work, 5 + 2 * seconds, folders)
         if told is None:
             return Result(mutant.name, mutant.line, KILLED, f"ended by {status}", len(items))
+        if told["by"] == UNFIT:
+            return Result(mutant.name, mutant.line, UNFIT)
         if told["by"] is None:
             return Result(mutant.name, mutant.line, SURVIVED, tests=len(items))
         if told["by"] not in lately:
@@ -173,16 +193,19 @@ def _functions(package: Path) -> dict[tuple[str, tuple[str, ...]], list[Function
     found: dict[tuple[str, tuple[str, ...]], list[FunctionType]] = {}
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(package)):
-            path = tuple(one.__qualname__.split("."))
+            path = tuple(part for part in one.__qualname__.split(".") if part != "<locals>")
             found.setdefault((one.__code__.co_filename, path), []).append(one)
     return found
 
 
-def _code_of(code: CodeType, path: Sequence[str]) -> CodeType:
-    """The code of a function in that of its module."""
+def _code_of(code: CodeType, path: Sequence[str], old: CodeType) -> CodeType | None:
+    """The code of a function in that of its changed module, that may stand in the place of the old one."""
+    codes = [code]
     for name in path:
-        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
-    return code
+        inner = (one for code in codes for one in code.co_consts if isinstance(one, CodeType))
+        codes = [one for one in inner if one.co_name == name]
+    fitting = [one for one in codes if len(one.co_freevars) == len(old.co_freevars)]
+    return min(fitting, key=lambda one: abs(one.co_firstlineno - old.co_firstlineno), default=None)
 
 
 def _forked(
@@ -209,9 +232,11 @@ def _forked(
             (room / "error").write_text(repr(error), encoding="utf-8")
         finally:
             os._exit(0)
-    _, status = os.waitpid(process, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process, signal.SIGKILL)  # what it left running
+    try:
+        _, status = os.waitpid(process, 0)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # what it left running
     try:
         if told.exists():
             return "", json.loads(told.read_text(encoding="utf-8"))

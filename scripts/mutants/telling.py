@@ -9,15 +9,25 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+NO_REASON = "not looked into yet"
+UNREACHED = ", reached by no test"
 HEAD = """# Mutation test
 
 Written by `make mutants-report` from the last runs of `make mutants`; CONTRIBUTING.md tells what is changed.
-A mutant is killed when a test fails, or a run with it takes far more time or memory than without it.
+A mutant is killed when a test fails, or a run with it takes far more time or memory than without it. Where
+fewer were tried than there are, the run had its time: they come in random order, so those are a sample.
+"""
+
+
+TABLE = """
+| room | mutants | tried | killed | survived | reached by no test | killed, % of tried |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -25,35 +35,37 @@ def report(root: Path, kept: Path, config: dict[str, Any]) -> None:
     """Write tests/mutants.md."""
     reasons = yaml.safe_load((root / "tests/mutants.yaml").read_text(encoding="utf-8"))
     known = [(re.compile("|".join(one["of"])), one["why"]) for one in reasons]
-    rows, told = [], []
+    rows: list[str] = []
+    groups: dict[str, list[str]] = {}
     for file in sorted(kept.glob("*.json")):
         run = json.loads(file.read_text(encoding="utf-8"))
-        whole = tuple(f"{file.stem}/{name}" for name in config["whole"].get(file.stem, ()))
-        parts: dict[str, list[dict[str, Any]]] = {}
-        for one in run["results"]:
-            name = Path(one["name"].split()[0])
-            sampled = run["sample"] is not None and not any(name.match(glob) for glob in whole)
-            parts.setdefault("sample" if sampled else "whole", []).append(one)
-        for part, results in sorted(parts.items(), reverse=True):
-            count = Counter(one["state"] for one in results)
-            what = f"`{file.stem}`" + (f", of the other files {len(results)}" if part == "sample" else "")
-            if part == "sample":
-                what += f" (seed {run['seed']})"
-            elif whole and run["sample"] is not None:
-                what += f": {', '.join(config['whole'][file.stem])}"
-            rows.append((what, len(results), count["killed"], count["survived"], count["unreached"]))
-        told += [one for one in run["results"] if one["state"] != "killed"]
-    groups: dict[str, list[str]] = {}
-    for one in told:
-        why = next((why for pattern, why in known if pattern.search(one["name"])), "not looked into yet")
-        groups.setdefault(why, []).append(one["name"] + ("" if one["state"] == "survived" else ", unreached"))
-    lines = [HEAD, "| room | mutants | killed | survived | reached by no test | killed, % |"]
-    lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
-    lines += [
-        f"| {what} | {all_} | {killed} | {alive} | {unreached} | {100 * killed / all_:.1f} |"
-        for what, all_, killed, alive, unreached in rows
-    ]
-    lines.append("\n## Survivors\n")
-    for why, names in sorted(groups.items(), key=lambda group: -len(group[1])):
-        lines += [f"### {why}\n", "```text", *names, "```\n"]
+        rows += _rows(file.stem, run, config["whole"].get(file.stem, ()))
+        for one in sorted(run["results"], key=lambda one: (one["name"].split()[0], one["line"])):
+            if one["state"] in ("killed", "unfit"):
+                continue
+            why = next((why for pattern, why in known if pattern.search(one["name"])), NO_REASON)
+            groups.setdefault(why, []).append(one["name"] + UNREACHED * (one["state"] == "unreached"))
+    lines = [HEAD, TABLE.strip(), *rows, "\n## Survivors\n"]
+    for why, names in sorted(groups.items(), key=lambda group: (group[0] == NO_REASON, -len(group[1]))):
+        lines += [f"### {why[0].upper()}{why[1:]}\n", "```text", *names, "```\n"]
     (root / "tests/mutants.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def _rows(room: str, run: dict[str, Any], whole: Sequence[str]) -> Iterator[str]:
+    """The rows of a room: with a sample, one for the files of which all was chosen, and one for the rest."""
+
+    def part(name: str) -> str:
+        if run["sample"] is None:
+            return "all files"
+        file = Path(name.split()[0])
+        if any(file.match(glob) for glob in whole):
+            return ", ".join(whole)
+        return f"of the other files {run['sample']} at random (seed {run['seed']})"
+
+    chosen = Counter(map(part, run["chosen"]))
+    for what, of in chosen.items():
+        states = Counter(one["state"] for one in run["results"] if part(one["name"]) == what)
+        killed, tried = states["killed"], states.total() - states["unfit"]
+        share = f"{100 * killed / tried:.1f}" if tried else "-"
+        figures = (of, tried, killed, states["survived"], states["unreached"], share)
+        yield f"| `{room}`: {what} | {' | '.join(map(str, figures))} |"

@@ -66,6 +66,8 @@ def test_the_widest_gap_to_the_byte(gap: int, seen: list[str]) -> None:
     assert len(between) == gap
     record = held(b"[rank0]: OPEN\n[rank0]: a\n" + between + b"[rank0]: b\n")
     assert [line.text for line in record.following(9)] == seen
+    record = held(b"[rank0]: OPEN\n" + between + b"[rank0]: b\n")
+    assert [line.text for line in record.following(9)] == seen[1:]
 
 
 @pytest.mark.parametrize(("gap", "seen"), [(WIDEST_GAP - 2, ["a", "b"]), (WIDEST_GAP - 1, ["a"])])
@@ -94,6 +96,8 @@ def test_whether_the_window_ran_out_of_continued_lines() -> None:
     for size, ran_out in ((WIDEST_GAP - 1, True), (WIDEST_GAP, False)):
         record = held(b"P] OPEN\n" + others(size))
         assert (list(record.continued("P]", 2)), record.view.ran_out) == ([], ran_out)
+        record.view.ran_out = True
+        assert (list(record.continued("P]", 2)), record.view.ran_out) == ([], True)
 
 
 def test_a_record_ends_where_another_opens() -> None:
@@ -219,3 +223,26 @@ def test_a_line_at_the_limit_is_a_record_whole() -> None:
         assert held(b"first\n" + line + b"\n").text == line[:LONGEST_LINE].decode()
     line = b"x" * (LONGEST_LINE - 4) + b"OPEN"
     assert held(b"first\n" + line + b"\n").text == line.decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (b"[gpu] 10%|#  |\rOPEN here", "OPEN here"),
+        (b"10%|#  |\r[gpu] OPEN here", "OPEN here"),
+        (b"[gpu] OPEN here\r50%", "OPEN here"),
+        (b"[gpu] 10%\r[gpu] OPEN here\r[gpu] 50%", "OPEN here"),
+    ],
+)
+def test_a_progress_bar_in_a_branch(line: bytes, text: str) -> None:
+    view = View(bytearray(b"first\n" + line + b"\nlast\n"), 12 + len(line), ("gpu",))
+    at = view.buffer.index(b"OPEN")
+    record = record_at(view, at, *view.line(at), 2, counts_lines=True)
+    assert (record.text, record.envelope.branch) == (text, "gpu")
+
+
+def test_a_long_part_of_a_progress_bar_is_cut_around_its_hit() -> None:
+    record = held(b"[rank2]: 1%\r" + b"x" * 100 + b"OPEN" + b"y" * 2 * LONGEST_LINE + b"\rlast\n")
+    assert record.text.startswith("x" * 100 + "OPENyyy")
+    assert len(record.text) == LONGEST_LINE
+    assert record.rank == 2

@@ -271,6 +271,13 @@ def test_a_log_allows_for_one_line_more_in_256_bytes() -> None:
     assert hit.record.view.allowance == FIRST_ALLOWANCE + 1000
 
 
+def test_a_hit_waits_for_the_lines_behind_it(chunked: Any) -> None:
+    first = f"{ANCHOR}a\n".encode()
+    stream = chunked(first + b"next\nlast\n", (len(first), 5))
+    (hit,) = ((h.record.text, [line.text for line in h.record.following(2)]) for h in Scan(Anchors([ANCHOR]), stream, count_lines=True))  # fmt: skip
+    assert hit == (ANCHOR + "a", ["next", "last"])
+
+
 WORDS = st.sampled_from(
     ["Graph", " ", "Graph break", "break", "Using FallbackKernel: ", "x" * 50, "\r", "\x00", "é", "[rank1]: "]
 )

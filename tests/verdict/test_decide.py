@@ -91,3 +91,25 @@ def test_the_whole_run_is_proven_or_not(tmp_path: Path) -> None:
 def test_what_the_policy_expects(expect: str, ranks: list[int | None], count: int, tmp_path: Path) -> None:
     missing = expectations([process(rank) for rank in ranks], policy(tmp_path, f"expect: {expect}"))
     assert len(missing) == count
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"), [(8, "1, 2, 3, 4, 5, 6, 7, 8"), (9, "1, 2, 3, 4, 5, 6, 7, 8 ..."), (1, "1")]
+)
+def test_the_ranks_that_no_log_shows_are_listed(count: int, listed: str, tmp_path: Path) -> None:
+    (missing,) = expectations([process(0)], policy(tmp_path, f"expect: {{ranks: {count + 1}}}"))
+    assert missing == f"the policy expects {count + 1} ranks; in no log are {count}: {listed}"
+
+
+def test_others_than_the_policy_may_expect_ranks(tmp_path: Path) -> None:
+    """A number that two ask for is told once; ranks that only a seal tells of count."""
+    said = policy(tmp_path, "expect: {ranks: 2}")
+    asked = [(3, "--expect-ranks"), (2, "a seal")]
+    missing = expectations([process(0)], said, asked)
+    assert missing == [
+        "a seal expects 2 ranks; in no log are 1: 1", "--expect-ranks expects 3 ranks; in no log are 2: 1, 2",
+    ]  # fmt: skip
+    assert expectations([process(0)], said, asked, sealed=[1, 2]) == []
+    assert expectations([process(0)], policy(tmp_path, ""), asked, sealed=[1]) == [
+        "--expect-ranks expects 3 ranks; in no log are 1: 2"
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,33 @@ def test_a_pipe_has_none_and_an_archive_what_could_be_read(tmp_path: Path) -> No
     (log,) = sources
     found = excerpts([sample.blocked(log=log, line=2), sample.blocked(log=log, line=90_000)], (), sources)
     assert found[log, 90_000] == ()
+
+
+def test_what_stands_nowhere_has_no_lines_and_takes_none_away(tmp_path: Path) -> None:
+    """An event or a proof without a line, and a pipe beside a log."""
+    path = tmp_path / "a.log"
+    path.write_text("one  \r\n\ttwo\t\r\r\nthree\n", encoding="utf-8", newline="")
+    sources = {"-": Source("-", named=True, once=True), **source(path)}
+    log = str(path)
+    findings = [
+        sample.blocked(log="-", line=1),
+        sample.blocked(log=log, line=None),
+        sample.blocked(log=log, line=2),
+    ]
+    process = sample.process(Outcome.PASS, log=log)
+    (compiler,) = process.compilers
+    silent = {kind: replace(proof, line=None) for kind, proof in compiler.proof.items()}
+    process = replace(process, compilers=(compiler._replace(proof=silent),))
+    found = excerpts(findings, [process], sources)
+    assert found == {(log, 2): ((1, "one  "), (2, "\ttwo\t"), (3, "three"))}
+    assert excerpts([sample.blocked(log="gone.log", line=1), *findings[2:]], (), sources) == found
+
+
+def test_more_than_are_kept_are_those_that_stand_first(tmp_path: Path) -> None:
+    path = tmp_path / "p.log"
+    path.write_text("\n".join(numbered(MOST + 50)), encoding="utf-8")
+    sources = source(path)
+    (log,) = sources
+    found = excerpts([sample.blocked(log=log, line=line) for line in range(1, MOST + 2)], (), sources)
+    assert set(found) == {(log, line) for line in range(1, MOST + 1)}
+    assert found[log, MOST][-1] == (MOST + AROUND, f"line {MOST + AROUND}")

@@ -213,3 +213,34 @@ def test_a_file_that_says_that_it_is_a_report(head: bytes, is_one: bool, tmp_pat
     assert is_report(str(path)) is is_one
     assert not is_report(str(tmp_path / "nowhere"))
     assert not is_report(str(tmp_path))
+
+
+def test_values_of_another_kind_are_left_out(tmp_path: Path) -> None:
+    """A newer version, or anybody, may have written them: what is needed is checked, the rest is taken or left."""
+    odd = {
+        **EVENT, "names": ["a", 1], "stack": "forward", "reason": 5, "line": "17", "ranks": [0, "1"], "layer": {},
+        "location": {"file": 3, "function": None}, "why": [], "help": None,
+    }  # fmt: skip
+    (found,) = read(written(tmp_path, {**REPORT, "events": [odd]})).findings
+    event = found.event
+    assert (event.names, event.stack, event.reason, event.line, event.ranks) == (("a",), (), None, None, (0,))
+    assert (event.layer, event.location, event.help, found.why) == (None, Location(), "", None)
+    bare = {**EVENT, "ranks": 0, "location": "m.py"}
+    (found,) = read(written(tmp_path, {**REPORT, "events": [bare]})).findings
+    assert (found.event.ranks, found.event.location) == ((), None)
+    processes = [
+        5,
+        {"rank": "0", "compilers": "c"},
+        {"rank": 1, "compilers": [7, {"name": "c", "version": 2, "proof": []}]},
+    ]
+    said = read(
+        written(tmp_path, {**REPORT, "processes": processes, "reasons": ["a", 1], "policy": {"path": 7}})
+    )
+    assert (said.compilers, said.ranks, said.processes) == ((("c", None),), (1,), 0)
+    assert (said.reasons, said.policy) == (("a",), PolicySummary("None", None, None))
+    loose = {key: value for key, value in REPORT.items() if key not in ("proven", "policy")}
+    proofs = [{"rank": 0, "compilers": [{"name": "c", "required": "graph_break", "proof": proof(graph_break="proven")}]},
+              {"rank": 0, "compilers": [{"name": "c", "required": ["graph_break"], "proof": {"graph_break": "proven"}}]},
+              {"rank": 0, "compilers": [{"name": "c", "required": ["graph_break"], "proof": ["graph_break"]}]}]  # fmt: skip
+    for one in proofs:
+        assert read(written(tmp_path, {**loose, "processes": [one]})).problem == HIDDEN

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fallback_gate import check
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting, StrictMode
 from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
 from fallback_gate.verdict.proof import better, lacking, located, process_verdict, weigh
 from tests.policy.make import policy
@@ -35,6 +36,17 @@ def reader(name: str = "acme", inside: tuple[str, ...] = (), **states: Proof) ->
 )  # fmt: skip
 def test_the_better_proof(one: Proof, other: Proof, best: Proof) -> None:
     assert better(one, other) is best
+
+
+def test_a_final_proof_stays() -> None:
+    """The process says so itself: no other evidence makes it better, and none makes it worse."""
+    final = Proof(State.UNPROVEN, "killed", final=True)
+    other = Proof(State.UNPROVEN, "undone", final=True)
+    for one in (PROVEN, UNOBSERVABLE, UNPROVEN):
+        assert better(final, one) is final
+        assert better(one, final) is final
+    assert better(final, other) is final
+    assert better(other, final) is other
 
 
 @pytest.mark.parametrize(
@@ -100,6 +112,87 @@ def test_a_user_marker_adds_what_the_reader_lacks(tmp_path: Path) -> None:
     assert lacking(weigh(reader(graph_break=PROVEN, op_fallback=UNPROVEN), evidence, said), said) == []
 
 
+def marked(*kinds: Kind, ends: bool = True) -> Evidence:
+    """Evidence with a user's marker that was seen at position 5."""
+    marker = Marker("m/x", "acme", ("x",), "x", "", "", (), proves=frozenset(kinds), ends=ends)
+    evidence = Evidence(markers={marker.id: marker})
+    evidence.add(Sighting(marker.id, 5))
+    return evidence
+
+
+def test_a_user_marker_never_makes_a_proof_worse(tmp_path: Path) -> None:
+    said, known = policy(tmp_path, ""), reader(graph_break=PROVEN, op_fallback=UNOBSERVABLE)
+    proof = weigh(
+        known, marked(Kind.GRAPH_BREAK, Kind.OP_FALLBACK, Kind.UNTUNED_CONFIG, ends=False), said
+    ).proof
+    assert (proof[Kind.GRAPH_BREAK], proof[Kind.OP_FALLBACK]) == (PROVEN, UNOBSERVABLE)
+    assert proof[Kind.UNTUNED_CONFIG].state is State.UNPROVEN
+    proof = weigh(known, marked(Kind.UNTUNED_CONFIG), said).proof
+    assert (proof[Kind.UNTUNED_CONFIG].state, proof[Kind.UNTUNED_CONFIG].line) == (State.PROVEN, 5)
+
+
+def test_a_strict_mode_of_a_sealed_run_proves(tmp_path: Path) -> None:
+    said, modes = (
+        policy(tmp_path, ""),
+        (StrictMode({"FAIL": "1"}, frozenset({Kind.OP_FALLBACK, Kind.UNTUNED_CONFIG})),),
+    )
+    known = replace(reader(graph_break=UNPROVEN, op_fallback=UNPROVEN), strict=modes)
+    proof = weigh(known, Evidence(settings={"FAIL": "1"}), said).proof
+    assert {kind.value: one.state.value for kind, one in proof.items()} == {
+        "graph_break": "unproven", "op_fallback": "proven", "untuned_config": "proven",
+    }  # fmt: skip
+    for evidence in (Evidence(), Evidence(settings={}), Evidence(settings={"FAIL": "0"})):
+        assert weigh(known, evidence, said).proof[Kind.OP_FALLBACK] is UNPROVEN
+    known = replace(
+        reader(graph_break=UNPROVEN, op_fallback=Proof(State.UNPROVEN, "killed", final=True)), strict=modes
+    )
+    assert weigh(known, Evidence(settings={"FAIL": "1"}), said).proof[Kind.OP_FALLBACK].why == "killed"
+    cut = Evidence(settings={"FAIL": "1"}, trouble=["cut", "more"])
+    assert {one.why for one in weigh(known, cut, said).proof.values()} == {"cut", "killed"}
+
+
+def test_a_compiler_is_weighed_with_its_name_and_version(tmp_path: Path) -> None:
+    known = replace(reader(graph_break=PROVEN), version=lambda evidence: "2.1" if evidence.rules else None)
+    found = weigh(known, Evidence(rules={"x": 1}), policy(tmp_path, ""))
+    assert (found.name, found.version) == ("acme", "2.1")
+    assert found.proof[Kind.OP_FALLBACK] == Proof(State.UNOBSERVABLE, "no log of acme can show this kind")
+    assert found.required == {Kind.GRAPH_BREAK}
+    elsewhere = policy(tmp_path, "proof: {required: [untuned_config]}")
+    assert weigh(known, Evidence(), elsewhere).required == {Kind.GRAPH_BREAK}
+
+
+def test_what_two_logs_of_a_process_owe_is_owed_by_both(tmp_path: Path) -> None:
+    """One log's reader owes more by what it saw; the other tells the version."""
+
+    def prove(evidence: Evidence) -> dict[Kind, Proof]:
+        told = {Kind.GRAPH_BREAK: PROVEN if "good" in evidence.rules else UNPROVEN}
+        return told | ({Kind.UNTUNED_CONFIG: UNPROVEN} if "wide" in evidence.rules else {})
+
+    known = {"acme": Reader("acme", (), (), frozenset({Kind.GRAPH_BREAK, Kind.UNTUNED_CONFIG}), prove,
+                            version=lambda evidence: "2.1" if "good" in evidence.rules else None)}  # fmt: skip
+    wide, good = {"acme": Evidence(rules={"wide": 1})}, {"acme": Evidence(rules={"good": 1})}
+    for logs in ([("a.log", wide), ("b.log", good)], [("b.log", wide), ("a.log", good)]):
+        (found,) = process_verdict(ME, logs, known, policy(tmp_path, ""), False).compilers
+        assert found.required == {Kind.GRAPH_BREAK, Kind.UNTUNED_CONFIG}
+        assert found.version == "2.1"
+        assert found.proof[Kind.GRAPH_BREAK].state is State.PROVEN
+    assert found.proof[Kind.GRAPH_BREAK] == PROVEN
+    assert found.proof[Kind.UNTUNED_CONFIG].why == "cut (b.log)"
+    excused = policy(tmp_path, "proof: {accept_unobservable: [untuned_config]}")
+    for logs in ([("a.log", wide), ("b.log", good)], [("a.log", good), ("b.log", wide)]):
+        assert process_verdict(ME, logs, known, excused, False).outcome is Outcome.UNPROVEN
+
+
+def test_why_a_silent_process_is_unproven(tmp_path: Path) -> None:
+    said = policy(tmp_path, "")
+    whys = [process_verdict(who, [], {}, said, False).why for who in (ME, ME._replace(rank=None))]
+    assert "no log shows a compiler at work in rank 0:" in (whys[0] or "")
+    assert whys[1] == "this process printed nothing that shows a compiler at work"
+    assert process_verdict(ME, [], {}, said, True).outcome is Outcome.BLOCKED
+    blocked = process_verdict(ME._replace(host="pod-1"), [], {}, said, True)
+    assert (blocked.why, blocked.host) == (None, "pod-1")
+
+
 @pytest.mark.parametrize(
     ("proof", "blocked", "outcome"),
     [
@@ -126,6 +219,9 @@ def test_a_compiler_inside_another_owes_nothing(tmp_path: Path) -> None:
     }
     both = {"outer": Evidence(), "inner": Evidence()}
     assert process_verdict(ME, [("a.log", both)], known, policy(tmp_path, ""), False).outcome is Outcome.PASS
+    first = dict(reversed(both.items()))
+    (outer,) = process_verdict(ME, [("a.log", first)], known, policy(tmp_path, ""), False).compilers
+    assert outer.name == "outer"
     alone = process_verdict(ME, [("a.log", {"inner": Evidence()})], known, policy(tmp_path, ""), False)
     assert alone.outcome is Outcome.UNPROVEN
 
@@ -138,6 +234,8 @@ def test_of_two_logs_of_one_process_the_better_proof_counts(tmp_path: Path) -> N
     )
     assert both.outcome is Outcome.PASS
     assert all("b.log" in proof.why and proof.line is None for proof in both.compilers[0].proof.values())
+    swapped = [("b.log", {"acme": Evidence()}), ("a.log", cut)]
+    assert process_verdict(ME, swapped, known, policy(tmp_path, ""), False).outcome is Outcome.PASS
     alone = process_verdict(ME, [("a.log", cut)], known, policy(tmp_path, ""), False)
     assert alone.outcome is Outcome.UNPROVEN
 

@@ -123,6 +123,11 @@ def test_a_report_for_each_rank_is_one_run() -> None:
         ("aten::topk", 1, 1, False, Class.UNLISTED),
     ]
     assert of_reports("old", [first]).problem is None
+    both = (
+        report(finding(fingerprint="f", found_as=Class.COLD)),
+        report(finding(fingerprint="f", found_as=Class.COLD)),
+    )
+    assert of_reports("x", both).fallbacks[0].event_class is Class.COLD
     third = report(finding(fingerprint="f", reason="runs on the CPU", kind=Kind.DEVICE_FALLBACK))
     assert [one.device for one in of_reports("x", [first, third]).fallbacks] == ["CPU", None]
     assert [one.device for one in of_reports("x", [third, first]).fallbacks] == ["CPU", None]
@@ -160,6 +165,16 @@ def test_where_it_moved_is_said_in_full() -> None:
     (change,) = compare(side(old), side(new)).changes
     assert change.what == "not told -> CPU, m.py in f -> n.py"
     assert (change.old, change.new) == (old, new)
+    old, new = fallback(device="CPU", fingerprint="f"), fallback(device="AICPU", fingerprint="f")
+    (change,) = compare(side(old), side(new)).changes
+    assert (change.step, change.old, change.new, change.what) == (Step.MOVED, old, new, "CPU -> AICPU")
+
+
+def test_of_two_homes_that_of_the_same_kind_is_the_nearer() -> None:
+    homes = fallback(kind=Kind.GRAPH_BREAK), fallback(kind=Kind.DEVICE_FALLBACK)
+    for old in (homes, homes[::-1]):
+        (moved,) = compare(side(*old), side(fallback(kind=Kind.GRAPH_BREAK, function="f"))).of(Step.MOVED)
+        assert moved.old == homes[0]
 
 
 def test_two_that_moved_have_two_homes() -> None:
@@ -186,6 +201,7 @@ def test_two_that_moved_have_two_homes() -> None:
 def test_what_the_new_run_does_not_show(old: dict[str, Any], new: dict[str, Any], told: str) -> None:
     (open_,) = compare(side(**old), side(**new)).open
     assert told in open_
+    assert open_.endswith(told.rpartition(" ")[2] if "ranks" in old else "may not have run")
 
 
 def test_what_the_new_run_has_more_of_leaves_nothing_open() -> None:

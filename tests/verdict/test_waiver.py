@@ -127,8 +127,9 @@ def test_apply(
 ) -> None:
     found = apply(waiver, release, today, outcome, findings, budget)
     assert found.applied is (problem is None)
-    assert (found.path, found.who, found.why, found.expires) == (
+    assert (found.path, found.release, found.who, found.why, found.expires) == (
         "w.yaml",
+        "1.4.0",
         "me",
         "because",
         date(2026, 12, 31),
@@ -138,3 +139,42 @@ def test_apply(
     else:
         assert found.problem is not None
         assert problem in found.problem
+        assert not found.problem.startswith("the waiver does not cover") or found.problem.endswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", ["1: the file is empty; give it release, who, why, expires, events"]),
+        ("a: [", ["1: this is not valid YAML: "]),
+        ("&a *a", ["1: this is not valid YAML: "]),
+        ("!x y", ["1: the tag '!x' is not allowed here; "]),
+        (TEXT.replace('"1.4.0"', "1.4"), ["1: must be text and is a number (release); "]),
+        (TEXT.replace("release-manager", "7"), ["2: must be text and is a number (who); "]),
+        (TEXT.replace("hot fix ships today", "''"), ["3: must not be blank (why); "]),
+        (TEXT.replace("2026-12-31", "soon"), ["4: 'soon' is no date (expires); "]),
+        (TEXT.replace("events: all", "events: f1"), ["5: 'f1' is no list (events); list fingerprints of the report"]),
+        (TEXT.replace("events: all", "events: []"), ["5: an empty list waives nothing (events); "]),
+        (TEXT.replace("events: all", "events: [f1, all]"), ["5: `all` stands in a list (events); "]),
+        (TEXT.replace("events: all", "events: [f1, 2]"), ["5: must be text and is a number (events[1]); "]),
+        (TEXT.replace("events: all", ""), ["1: events is missing; "]),
+        ("release: 1\nwho: 2\n", ["1: must be text and is a number (release)", "2: must be text and is a number (who)",
+                                  "1: why is missing", "1: expires is missing", "1: events is missing"]),
+    ],
+)  # fmt: skip
+def test_each_fault_with_its_line(tmp_path: Path, text: str, told: list[str]) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(PolicyError) as caught:
+        load(path)
+    name = Path(path).as_posix()
+    assert len(caught.value.problems) == len(told), caught.value.problems
+    assert all(any(one.startswith(f"{name}:{words}") for one in caught.value.problems) for words in told)
+
+
+def test_why_a_file_can_t_be_read(tmp_path: Path) -> None:
+    with pytest.raises(
+        PolicyError, match=r"can't be read \(No such file or directory\); name a readable file"
+    ):
+        load(str(tmp_path / "nothing.yaml"))
+    with pytest.raises(PolicyError, match=r"can't be read \(embedded null byte\); name a readable file"):
+        load("waiver\0.yaml")

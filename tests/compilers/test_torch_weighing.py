@@ -1,0 +1,271 @@
+"""Room 3: what the sightings of one torch.compile process prove, one missing or added at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers.rule import Evidence, Sighting
+from fallback_gate.compilers.torch_proof import (
+    SETTING,
+    compile_ids,
+    frames,
+    frames_in_trace,
+    one_program,
+    prove,
+    several,
+)
+from fallback_gate.compilers.torch_trace import CPP_WRAPPER
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+
+Told = list[tuple[str, tuple[str, ...]]]
+PROVEN, UNOBSERVABLE, UNPROVEN = State.PROVEN, State.UNOBSERVABLE, State.UNPROVEN
+CUDA = (Kind.CUDAGRAPH_SKIP, Kind.DEVICE_FALLBACK)
+BREAK, FRAME, OP = Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.OP_FALLBACK
+SHOWN = (BREAK, FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, OP, *CUDA)
+
+STARTED = ("torch/trace-started", ("0/0", "forward", "m.py:1"))
+DONE = ("torch/trace-done", ("0/0", "RETURN_VALUE"))
+CALLED = ("torch/backend-called", ("0/0", "inductor"))
+RETURNED = ("torch/backend-done", ("0/0", "inductor"))
+CODE = ("torch/output-code", ("0/0", "x"))
+CODE_END = ("torch/output-code-ended", ("0/0", "output_code"))
+LISTED = ("torch/frames-listed", ("whole", "forward m.py:1"))
+LOWERED = ("torch/lowered", ("0/0",))
+HIT = ("torch/cache-hit", ("0/0", "key"))
+PARTS = ("torch/partitioned", ("0/0", "2"))
+WHOLE = [STARTED, DONE, CALLED, CODE, CODE_END, RETURNED, LISTED]
+
+
+def evidence(told: Told, reported: tuple[Kind, ...] = (), rules: tuple[str, ...] = ()) -> Evidence:
+    """Sightings in this order, at the places 1, 2, 3 and so on."""
+    found = Evidence(reported=set(reported), rules=dict.fromkeys(rules, 1))
+    for place, (marker, facts) in enumerate(told, 1):
+        found.add(Sighting(marker, place, facts))
+    return found
+
+
+def but(*left_out: Any, **more: Any) -> Told:
+    return [one for one in WHOLE if one not in left_out] + list(more.get("add", ()))
+
+
+def states(found: Any) -> set[State]:
+    return {proof.state for proof in found.values()}
+
+
+def test_a_whole_log_proves_all_but_cuda_graphs() -> None:
+    listed = "Dynamo's INFO level was on and its list at exit closes the compile phase"
+    assert prove(evidence(WHOLE)) == {
+        BREAK: Proof(PROVEN, "each frame was traced to its end, which a graph break would have prevented", 1),
+        FRAME: Proof(PROVEN, listed, 1),
+        Kind.RECOMPILE_LIMIT: Proof(PROVEN, listed, 1),
+        Kind.COMPILE_ERROR: Proof(PROVEN, listed, 1),
+        OP: Proof(PROVEN, "for every graph its generated code is printed: a fallback kernel would be in it", 1),
+        **dict.fromkeys(CUDA, Proof(UNOBSERVABLE, "this level prints no partitions", None, "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs")),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (but(add=[("torch/frames-listed", ("cut", "forward m.py:1"))]), "the log ends inside Dynamo's list of traced frames"),
+        (but(STARTED), "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"),
+        (but(LISTED), "the log ends before Dynamo's list of traced frames: the compile phase may go on"),
+        ([*WHOLE, STARTED], "a frame is traced after the end of the process: another process with its id follows"),
+        ([STARTED, *WHOLE], "[0/0] is started 2 times, and 1 process ended: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
+        ([STARTED, STARTED, *WHOLE, LISTED], "[0/0] is started 3 times, and 2 processes ended: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
+        (but(LISTED, add=[("torch/frames-listed", ("whole", "forward m.py:1", "decode m.py:9"))]), "lines are missing: the list at exit names decode m.py:9, but the log lacks its trace"),
+        (but(RETURNED), "the back end got graph [0/0] and the log does not show that it returned"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_takes_every_proof(told: Told, why: str) -> None:
+    found = prove(evidence(told))
+    assert found.keys() == set(SHOWN)
+    assert all(
+        why in proof.why and proof.line is None and proof.setting == SETTING for proof in found.values()
+    )
+    assert states(found) <= {UNPROVEN, UNOBSERVABLE}
+    assert all(found[kind].state is UNPROVEN for kind in (Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, OP))
+
+
+def test_a_process_of_which_the_compiler_was_off() -> None:
+    found = prove(evidence(WHOLE, rules=("torch/compiler-off",)))
+    assert states(found) == {UNPROVEN}
+    assert {proof.why for proof in found.values()} == {
+        "the compiler was off in this process, so the log shows nothing about it"
+    }
+    assert states(prove(evidence([], rules=("torch/compiler-off",)))) == {UNPROVEN}
+
+
+def test_a_graph_that_failed_is_told_by_its_error() -> None:
+    assert prove(evidence(but(RETURNED), reported=(Kind.COMPILE_ERROR,)))[FRAME].state is PROVEN
+    assert prove(evidence(but(RETURNED), reported=(Kind.OP_FALLBACK,)))[FRAME].state is UNPROVEN
+
+
+def test_two_processes_that_both_ended_are_whole() -> None:
+    assert prove(evidence([*WHOLE, *WHOLE]))[FRAME].state is PROVEN
+    assert prove(evidence([*WHOLE, *WHOLE, STARTED]))[FRAME].state is UNPROVEN
+    assert prove(evidence([STARTED, *WHOLE, LISTED]))[FRAME].state is PROVEN
+    metrics = but(LISTED, add=[("torch/metrics", ())])
+    assert prove(evidence(metrics))[FRAME].state is PROVEN
+    assert prove(evidence([*metrics, STARTED]))[FRAME].state is UNPROVEN
+
+
+@pytest.mark.parametrize(
+    ("told", "seen"),
+    [
+        ([], set()),
+        ([("torch/graph-breaks-on", ())], {BREAK}),
+        ([STARTED], {BREAK, FRAME}),
+        ([CODE], {OP}), ([LOWERED], {OP}), ([HIT], {OP}), ([PARTS], set(CUDA)),
+    ],
+)  # fmt: skip
+def test_what_a_level_shows_of_an_unfinished_log(told: Told, seen: set[Kind]) -> None:
+    """What it could have shown is unproven; what it never prints is unobservable."""
+    found = prove(evidence(told))
+    shows = {*seen, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR}
+    assert {kind for kind, proof in found.items() if proof.state is UNPROVEN} == shows
+    assert {kind for kind, proof in found.items() if proof.state is UNOBSERVABLE} == {*SHOWN} - shows
+    hidden = [proof.why for proof in found.values() if proof.state is UNOBSERVABLE]
+    assert all(why.startswith("this level prints no ") and ", or not all; " in why for why in hidden)
+    ended = [one for one in (*told, ("torch/metrics", ())) if one != STARTED]
+    assert states(prove(evidence(ended))) == {UNPROVEN}
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "why"),
+    [
+        (but(DONE), UNOBSERVABLE, "the trace of forward m.py:1 did not reach its end, and this level does not say why"),
+        (but(DONE, add=[("torch/dynamo-debug", ())]), PROVEN, "Dynamo's DEBUG level was on: every graph break is printed"),
+        (but(DONE, add=[("torch/graph-breaks-on", ())]), PROVEN, "the artifact graph_breaks was on: every graph break is printed"),
+        (but(DONE, add=[("torch/trace-done", ("0/0_1", "x"))]), PROVEN, "each frame was traced to its end"),
+        (but(DONE, add=[("torch/trace-done", ("0/1", "x"))]), UNOBSERVABLE, "did not reach its end"),
+    ],
+)  # fmt: skip
+def test_graph_breaks(told: Told, state: State, why: str) -> None:
+    proof = prove(evidence(told))[BREAK]
+    assert (proof.state, proof.line) == (state, 1 if state is PROVEN else None)
+    assert why in proof.why
+    assert proof.setting == (None if state is PROVEN else SETTING)
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "why", "line", "setting"),
+    [
+        (but(CALLED, add=[("torch/backend-called", ("0/0", "aot_eager"))]), UNPROVEN, "back end aot_eager generates no code", 7, None),
+        (but(CALLED, add=[("torch/backend-called", ("0/0", "eager"))]), UNPROVEN, "back end eager generates no code", 7, None),
+        (but(CALLED, add=[("torch/backend-called", ("0/0", "tensorrt"))]), UNPROVEN, "back end tensorrt is not Inductor: its own log must show its fallbacks", 7, None),
+        (but(add=[("torch/backend-called", ("0/1", "eager")), ("torch/backend-done", ("0/1", "eager"))]), UNPROVEN, "back end eager generates no code", 3, None),
+        (but(CALLED), UNPROVEN, "no graph was handed to a back end", None, SETTING),
+        (but(CODE_END), UNPROVEN, "graph [0/0] has no whole generated code in the log: from a cache, or cut", None, SETTING),
+        (but(CODE_END, add=[("torch/output-code-ended", ("0/0", "cudagraphs"))]), UNPROVEN, "graph [0/0] has no whole generated code", None, SETTING),
+        (but(CODE), UNOBSERVABLE, "this level prints no op_fallback", None, SETTING),
+        (but(CODE, CODE_END), UNOBSERVABLE, "this level prints no op_fallback", None, SETTING),
+        (but(CODE, CODE_END, add=[("torch/perf-hints", ())]), UNOBSERVABLE, "this level prints only a part of op_fallback (perf_hints leaves out", None, SETTING),
+        (but(CODE, CODE_END, add=[LOWERED]), PROVEN, "for every graph each scheduled node is printed: a fallback kernel would be in it", 1, None),
+        (but(CODE, CODE_END, add=[LOWERED, HIT]), UNPROVEN, "graph [0/0] came from a cache: it was not lowered, so no fallback kernel could be printed", 8 - 1, SETTING),
+        (but(add=[HIT]), PROVEN, "for every graph its generated code is printed", 1, None),
+        (but(CODE, CODE_END, add=[HIT]), UNPROVEN, "graph [0/0] came from a cache", 6, SETTING),
+        (but(add=[("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNPROVEN, "graph [1/0] has no whole generated code", None, SETTING),
+        (but(CODE, CODE_END, add=[LOWERED, ("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNPROVEN, "graph [1/0] has no whole generated code", None, SETTING),
+        (but(add=[("torch/cpp-wrapper", ())]), UNPROVEN, CPP_WRAPPER.why, None, CPP_WRAPPER.setting),
+        (but(CODE, CODE_END, add=[LOWERED, ("torch/cpp-wrapper", ())]), PROVEN, "each scheduled node is printed", 1, None),
+    ],
+)  # fmt: skip
+def test_fallback_kernels(told: Told, state: State, why: str, line: int | None, setting: str | None) -> None:
+    proof = prove(evidence(told))[OP]
+    assert why in proof.why
+    assert (proof.state, proof.line, proof.setting) == (state, line, setting)
+
+
+def test_a_part_of_the_fallback_kernels_was_reported() -> None:
+    proof = prove(evidence(but(CODE, CODE_END), reported=(OP,)))[OP]
+    assert proof.state is UNOBSERVABLE
+    assert "only a part of op_fallback" in proof.why
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        (but(add=[PARTS]), PROVEN), (but(add=[LOWERED]), PROVEN), (but(), UNOBSERVABLE), (but(CALLED, add=[PARTS]), UNOBSERVABLE),
+        (but(add=[PARTS, ("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNOBSERVABLE),
+    ],
+)  # fmt: skip
+def test_cuda_graphs(told: Told, state: State) -> None:
+    found = prove(evidence(told))
+    assert {found[kind].state for kind in CUDA} == {state}
+    assert {found[kind].line for kind in CUDA} == {1 if state is PROVEN else None}
+
+
+METRICS = ("0/0", "forward", "m.py", "1", *[""] * 6)
+
+
+def test_the_clock_of_one_process_may_run_back_a_little() -> None:
+    for back, one in ((60.0, True), (61.0, False), (299 * 86400.0, False), (300 * 86400.0, True)):
+        found = evidence(WHOLE)
+        found.back = back
+        assert (several(found) is None) is one
+        assert (prove(found)[FRAME].state is PROVEN) is one
+
+
+def test_a_trace_starts_no_frame_more_often_than_it_is_done() -> None:
+    start, done = ("torch-trace/frame-started", ("0/0", "x")), ("torch-trace/frame-done", ("0/0", "f"))
+    assert several(evidence([start, done])) is None
+    assert several(evidence([start, done, start, done])) is None
+    assert (
+        several(evidence([start, done, start]))
+        == "the structured trace starts [0/0] more often than it is done"
+    )
+    assert several(evidence([start])) is None  # told by the trace's own proof
+
+
+def test_frames_and_ids() -> None:
+    text = evidence(
+        [
+            STARTED,
+            ("torch/trace-started", ("1/0", "g", "n.py:2")),
+            ("torch/frames-listed", ("whole", "h o.py:3")),
+        ]
+    )
+    assert frames(text) == {"forward m.py:1", "g n.py:2", "h o.py:3"}
+    trace = evidence([("torch-trace/frame-done", ("0/0", "forward", "m.py", "1", "x", "y"))])
+    assert frames_in_trace(trace) == {"forward m.py:1"}
+    told = evidence([STARTED, ("x", ("12/3_1", "0/9")), ("y", ("a/b",)), ("z", ()), ("w", ("7",))])
+    assert compile_ids(told) == {"0/0", "12/3"}
+
+
+def test_a_trace_of_the_same_program() -> None:
+    done = ("torch-trace/frame-done", ("0/0", "forward", "m.py", "1"))
+    more = ("torch-trace/frame-done", ("1/0", "g", "n.py", "2"))
+    text = evidence([STARTED])
+    assert one_program(text, evidence([done]))
+    assert one_program(text, evidence([done, more]))
+    assert not one_program(text, evidence([more]))
+    assert not one_program(text, evidence([("torch-trace/frame-done", ("0/0", "other", "m.py", "1"))]))
+    assert not one_program(evidence([STARTED, STARTED]), evidence([done]))  # of two processes
+    nameless = evidence([CODE])
+    assert one_program(nameless, evidence([done]))
+    assert not one_program(nameless, evidence([more]))
+    assert not one_program(evidence([]), evidence([done]))
+
+
+def test_text_and_trace_together_have_the_better_of_each() -> None:
+    trace: Told = [("torch-trace/frame-started", ("0/0", "x")), ("torch-trace/frame-done", METRICS)]
+    both = prove(evidence([*but(LISTED), *trace, ("torch-trace/artifacts", ("x",))]))
+    assert both[FRAME].state is PROVEN
+    assert "structured trace" in both[FRAME].why
+    assert both[OP] == Proof(UNPROVEN, "no graph was handed to a back end")
+    whole = prove(evidence([*WHOLE, *trace]))
+    assert whole[OP].state is PROVEN  # by the text alone
+    assert whole[BREAK].state is PROVEN
+    cut = prove(evidence([*WHOLE, *trace, ("torch-trace/cut", ())]))
+    assert cut[FRAME].state is PROVEN
+    mixed = prove(evidence([*WHOLE, *trace, STARTED]))
+    assert states(mixed) == {UNPROVEN}
+
+
+def test_what_is_reported_is_no_proof() -> None:
+    found = evidence(WHOLE)
+    found.count(Report("torch/x", "torch.compile", FRAME, Scope.REGION, "f", 1, ""))
+    assert prove(found)[FRAME].state is PROVEN
