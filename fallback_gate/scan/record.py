@@ -187,7 +187,7 @@ class Record:
                 if opens and self._opens_another(opens, at, start):
                     return
                 if hit < 0:
-                    view.ran_out |= reach == stop
+                    view.ran_out |= stop < mine + WIDEST_GAP
                     return
                 before = bytes(buffer[start:hit])
             at = buffer.find(b"\n", hit, stop) + 1 or stop + 1

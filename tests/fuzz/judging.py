@@ -83,7 +83,8 @@ def _whole(source: Source, book: Book, run: Run) -> Reading:
 
 def _apart(source: Source, book: Book, run: Run) -> Reading:
     batches: list[object] = []
-    reading = read_apart(source, book, batches.append, None, False)
+    reading = read_apart(source, None, book, batches.append, None, False)
+    assert isinstance(reading, Reading)
     for batch in batches:
         for report, process, times in batch:  # type: ignore[attr-defined]
             run.fold.add(report, process, times)
@@ -104,7 +105,7 @@ class Pieces:
 def _in_pieces(source: Source, book: Book, run: Run, stored: int, text: int) -> Reading:
     @contextmanager
     def opened() -> Iterator[Reader]:
-        with source._stored() as whole:
+        with source.stored() as whole:
             yield Pieces(whole, stored)
 
     counted = not source.rereadable

@@ -229,6 +229,7 @@ def test_a_policy_as_data(tmp_path: Path) -> None:
             {"id": "acme/fell", "compiler": "acme", "reports": "op_fallback", "proves": None, "source": f"{path}:17"},
             {"id": "acme/done", "compiler": "acme", "reports": None, "proves": ["op_fallback"], "source": f"{path}:18"},
         ],
+        "claims": [], "rollback": None,
         "tests": [{"name": "blocks", "verdict": "blocked", "source": f"{path}:20"}],
     }  # fmt: skip
 

@@ -83,11 +83,15 @@ def test_a_trace_of_nothing_makes_a_policy_too() -> None:
     assert text() == [
         "# A first policy, from the kernel trace of an uncompiled run: /x/trace.json.",
         *HEAD,
-        "# Nothing ran in every step.",
+        "# No operator or function that the trace names ran in every step.",
         "",
         *COLD,
     ]
-    assert text(ran("a", 0, 0))[6:9] == ["# Nothing ran in every step.", "", COLD[0]]
+    assert text(ran("a", 0, 0))[6:9] == [
+        "# No operator or function that the trace names ran in every step.",
+        "",
+        COLD[0],
+    ]
 
 
 @pytest.mark.parametrize(("count", "more"), [(MOST, False), (MOST + 1, True)])
@@ -100,7 +104,7 @@ def test_a_list_of_kernels_has_an_end(count: int, more: bool) -> None:
 
 def test_a_value_is_shown_whole_up_to_80_characters() -> None:
     assert shown("x" * 78) == repr("x" * 78)
-    assert shown("x" * 79) == "'" + "x" * 75 + " ..."
+    assert shown("x" * 79) == "'" + "x" * 35 + " ... " + "x" * 38 + "'"
     assert shown(7) == "7"
 
 
