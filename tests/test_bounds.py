@@ -116,8 +116,8 @@ POSIX_ROWS: dict[str, tuple[Given, int, str]] = {
     "a waiver without an end": (beside("--waiver", lambda f: "/dev/zero", "--release", "1"), 2, "larger than 256 KiB"),
     "a baseline without an end": (beside("-b", lambda f: "/dev/zero"), 2, "larger than"),
     "a trace without an end": (command("trace")(lambda f: "/dev/zero"), 2, "NULs"),
-    "counters without an end": (command("counters")(lambda f: "/dev/zero"), 2, "no such file"),
-    "a benchmark without an end": (command("bench")(lambda f: "/dev/zero"), 2, "no such file"),
+    "counters without an end": (command("counters")(lambda f: "/dev/zero"), 2, "a pipe or a device"),
+    "a benchmark without an end": (command("bench")(lambda f: "/dev/zero"), 2, "a pipe or a device"),
 }  # fmt: skip
 
 

@@ -37,7 +37,8 @@ def size(path: str) -> int:
     """Bytes on disk. Raises `InputError` for what is no readable file."""
     try:
         if not os.path.isfile(path):
-            raise InputError(f"{path}: {'a folder' if os.path.isdir(path) else 'no such file'}; name a file")
+            what = "a pipe or a device, which can't be read twice" if os.path.exists(path) else "no such file"
+            raise InputError(f"{path}: {'a folder' if os.path.isdir(path) else what}; name a file")
         with open(path, "rb"):
             return os.path.getsize(path)
     except OSError as problem:
