@@ -80,13 +80,16 @@ class Run:
         if self.counted[log]:
             return {position: position for position in positions}
         wanted, known = set(positions), self.numbers.get(log, {})
-        if wanted <= known.keys():
-            return {position: known[position] for position in wanted}
-        try:
-            return self.sources[log].lines_at(wanted, as_stored=self.as_stored[log])
-        except Unreadable as problem:
-            self.logs[log].extent.problem = str(problem)
-            return {}
+        if not wanted <= known.keys():
+            said = self.logs[log]
+            all_of_it = wanted.union(known, said.likely())  # another reading for these would cost as much
+            try:
+                known = self.sources[log].lines_at(all_of_it, as_stored=self.as_stored[log])
+            except Unreadable as problem:
+                said.extent.problem = str(problem)
+                return {}
+            self.numbers[log] = known
+        return {position: known[position] for position in wanted}
 
 
 @dataclass(slots=True)
@@ -116,8 +119,7 @@ class Reading:
 
     def number(self, source: Source, positions: Iterable[int]) -> None:
         """Find the line numbers of these positions, and of those that a proof or a note is likely to name."""
-        first = (min(facts.values()) for seen in self.said.all() for facts in seen.facts.values() if facts)
-        wanted = chain(positions, (near.position for near in self.said.near.values()), first)
+        wanted = chain(positions, self.said.likely())
         with suppress(Unreadable):  # whoever needs a number tries again, and says why there is none
             self.numbers = source.lines_at(wanted, as_stored=self.as_stored)
 

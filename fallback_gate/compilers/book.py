@@ -153,6 +153,11 @@ class LogEvidence:
         for evidence in self.all():
             evidence.trouble.append(why)
 
+    def likely(self) -> Iterator[int]:
+        """The positions that a proof or a note is likely to name."""
+        yield from (near.position for near in self.near.values())
+        yield from (min(facts.values()) for seen in self.all() for facts in seen.facts.values() if facts)
+
     def all(self) -> Iterator[Evidence]:
         """The evidence of each compiler in each process."""
         return (evidence for compilers in self.processes.values() for evidence in compilers.values())
