@@ -44,8 +44,9 @@ def ripgrep(log: Path) -> Command:
 
 
 def grep(log: Path) -> Command:
-    """GNU grep with the same literals."""
-    return Command([tool("grep"), "-a", "-c", "-F", "-f", str(ANCHORS), str(log)])
+    """GNU grep with the same literals; where what it prints goes nowhere, it would stop at the first line."""
+    words = [tool("grep"), "-a", "-c", "-F", "-f", str(ANCHORS), str(log)]
+    return Command(["sh", "-c", '"$@" | cat', "sh", *words])
 
 
 def first_script(log: Path) -> Command:

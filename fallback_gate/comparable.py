@@ -18,7 +18,6 @@ from fallback_gate.claims import (
     tells_load,
 )
 from fallback_gate.errors import InputError
-from fallback_gate.instruments import devices
 
 _DTYPES: Final = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
 
@@ -70,6 +69,8 @@ def _device(text: str) -> str:
     if many:
         name = _device(many[2])
         return name if int(many[1]) == 1 else f"{int(many[1])} x {name}"
+    from fallback_gate.instruments import devices
+
     try:
         return devices.device(text).name
     except InputError:
