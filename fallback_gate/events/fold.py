@@ -355,9 +355,11 @@ class Fold:
 
 
 def _joined_by_place(table: dict[Key, Gathered]) -> dict[Key, Gathered]:
-    """A report that names no operator joins the event of its kind at the same file and line."""
-    named = {(k[0], k[1], k[3], k[4]): g for k, g in table.items() if k[2] != "*" and k[3]}
-    stacks = {(k[0], k[3], k[4]): g for k, g in table.items() if k[2] != "*" and k[3] and g.stack}
+    """A report that names no operator joins the event of its kind at the same file and line; of several, the
+    first by name, whatever the order of the lines."""
+    placed = sorted(((k, g) for k, g in table.items() if k[2] != "*" and k[3]), key=_named, reverse=True)
+    named = {(k[0], k[1], k[3], k[4]): g for k, g in placed}
+    stacks = {(k[0], k[3], k[4]): g for k, g in placed if g.stack}
     kept: dict[Key, Gathered] = {}
     for key, gathered in table.items():
         home = named.get((key[0], key[1], key[3], key[4])) if key[2] == "*" and key[3] else None
@@ -369,6 +371,11 @@ def _joined_by_place(table: dict[Key, Gathered]) -> dict[Key, Gathered]:
             gathered.place_as(beside)
         kept[key] = gathered
     return kept
+
+
+def _named(placed: tuple[Key, Gathered]) -> tuple[str, str]:
+    (_, kind, op, _, _), _ = placed
+    return op, kind
 
 
 def _joined_by_name(table: dict[Key, Gathered]) -> dict[Key, Gathered]:

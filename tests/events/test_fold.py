@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -117,6 +118,14 @@ def test_a_nameless_report_joins_the_event_at_its_place() -> None:
         report("gate_attn", 20, at=("m.py", 3, "gate_attn"), stack=("gate_attn", "forward"), **break_),
     )
     assert (event.op, event.count, event.stack) == ("gate_attn", 2, ("gate_attn", "forward"))
+
+
+def test_of_two_events_at_its_place_a_nameless_report_joins_the_same_in_any_order() -> None:
+    break_ = {"kind": Kind.GRAPH_BREAK}
+    said = [report(op, at, at=("m.py", 3, op), **break_) for op, at in (("b", 10), ("a", 20), ("c", 30))]
+    for order in permutations((report("*", 5, at=("m.py", 3), **break_), *said)):
+        events = folded(*order)
+        assert sorted((event.op, event.count) for event in events) == [("a", 2), ("b", 1), ("c", 1)]
 
 
 def test_nameless_reports_elsewhere_stay() -> None:

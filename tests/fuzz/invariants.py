@@ -108,6 +108,8 @@ def in_an_envelope(data: bytes, chance: random.Random, others: Sequence[bytes]) 
     name = chance.choice(
         [n for n, w in WRAPPINGS.items() if not (w.rank or w.moves or n.startswith("progress"))]
     )
+    if "json" in name and b'{"log"' in data:
+        return  # one in the other is nothing that a machine writes
     data = data.removesuffix(b"\n") + b"\n"
     a, b = told(judged(data)), told(judged(wrapped(data, (name,))))
     assert a == b, f"in the envelope of {name}:\n{difference(a, b)}"
