@@ -156,13 +156,11 @@ class Cluster:
         self._watch(mine, self._futures[len(self._tasks) - len(mine) :], progress)
         for source in sources:
             there = places.pop(source.key, None)
-            reading = gathered(source, there, run, book, self) if there is not None else None
+            reading = gathered(source, there, run, book, self, hash_logs) if there is not None else None
             if reading is None:
                 reading = read(
                     source, book, run.fold.add, key=run.key, hash_logs=hash_logs, progress=progress
                 )
-            elif there is not None and len(there) > 1 and hash_logs:
-                reading.hash(source)
             run.take(source, reading)
 
     def batches_of(self, place: int, /) -> Iterator[Batch]:

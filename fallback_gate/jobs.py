@@ -62,13 +62,11 @@ def read_all(
         for source in sources:
             mine = range(place, place + len(parts.get(source.path, ())))
             place = mine.stop
-            reading = gathered(source, mine, run, book, workers, progress) if mine else None
+            reading = gathered(source, mine, run, book, workers, hash_logs, progress) if mine else None
             if reading is None:
                 here(source)
-                continue
-            if hash_logs and len(mine) > 1:
-                reading.hash(source)
-            run.take(source, reading)
+            else:
+                run.take(source, reading)
 
 
 def _worthwhile(sources: Sequence[Source], jobs: int) -> dict[str, list[tuple[Source, Part | None]]]:
@@ -101,6 +99,7 @@ def gathered(
     run: Run,
     book: Book,
     elsewhere: Elsewhere,
+    hash_logs: bool,
     progress: Callable[[Source, int], None] | None = None,
 ) -> Reading | None:
     """What was read of a log, or its parts, elsewhere, with its reports folded; None, and nothing is folded,
@@ -125,6 +124,8 @@ def gathered(
     reading = joined(read, book, run.fold.add) if len(read) == len(places) else None
     if reading is None:
         run.fold = before
+    elif hash_logs:
+        reading.hash(source)
     return reading
 
 

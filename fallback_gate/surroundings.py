@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 from fallback_gate import environment as environments
 from fallback_gate.claims import ClaimState, Figure, HeldClaim, HeldRollback
-from fallback_gate.comparable import held
 from fallback_gate.environment import Environment, Version
 from fallback_gate.exclusions import Exclusions, Outside
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.model import Decision, Finding, ProcessVerdict
 from fallback_gate.policy.entry import Policy
-from fallback_gate.rollback import held as held_rollback
 from fallback_gate.sources.seal import Seal
 
 AUTO, OFF = "auto", "off"
@@ -81,8 +79,16 @@ def surroundings(
     figures = [figure for said in evidence for figure in said.figures]
     figures += outside.figures if outside else ()
     given = outside.exclusions if outside else None
-    claims = tuple(held(claim, _placed(figures, machine)) for claim in rule.claims)
-    back = held_rollback(rule.rollback, machine) if rule.rollback and looked else None
+    claims: tuple[HeldClaim, ...] = ()
+    back: HeldRollback | None = None
+    if rule.claims:
+        from fallback_gate.comparable import held
+
+        claims = tuple(held(claim, _placed(figures, machine)) for claim in rule.claims)
+    if rule.rollback and looked:
+        from fallback_gate.rollback import held as held_rollback
+
+        back = held_rollback(rule.rollback, machine)
     return Surroundings(
         environment=machine,
         exclusions=given.concluded(_fallbacks(findings)) if given else None,

@@ -23,7 +23,7 @@ from fallback_gate.environment import (
 TORCH = Version("torch", "2.11.0+cu130", "2026-11-20T10:00:00+00:00")
 OLD = Cache(
     "triton",
-    "/root/.triton/cache",
+    "/var/cache/triton",
     "TRITON_CACHE_DIR",
     40,
     "2026-10-01T00:00:00+00:00",
@@ -75,7 +75,7 @@ def test_a_cached_artefact_that_is_older_than_its_compiler() -> None:
         "12 of 40 files older than torch 2.11.0+cu130: the oldest is of 2026-10-01, the package came on 2026-11-20"
         in told
     )
-    assert "/root/.triton/cache (TRITON_CACHE_DIR)" in told
+    assert "/var/cache/triton (TRITON_CACHE_DIR)" in told
     for cache in (
         OLD._replace(oldest="2026-11-20T10:00:00+00:00"),
         OLD._replace(of=None),

@@ -39,6 +39,7 @@ class View:
     allowance: int = FIRST_ALLOWANCE
     lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
+    late: bool = False  # it began in the middle of a text
     _sought: int = 0  # up to where `before` has looked
     _found: int = -1
 
@@ -53,6 +54,8 @@ class View:
         found = self.buffer.rfind(mark, max(0, self._sought - len(mark) + 1), at)
         self._found = found if found >= 0 else self._found
         self._sought = at
+        if self._found < 0 and self.late:
+            raise Exhausted("what stands before this part of it decides")
         return self._found
 
     def moved(self, by: int) -> None:

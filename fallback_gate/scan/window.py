@@ -106,7 +106,8 @@ class Scan:
             self._base = self.extent.bytes = max(0, part.begin - HISTORY)
             self._latest = (part.first, -1)
             self._stop = part.stop
-            self._view.branches = branches(part.head)
+            self._view.branches = part.branches
+            self._view.late = part.begin > 0
 
     def __iter__(self) -> Iterator[Hit]:
         more = True

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import binary, seal, sealed
+from fallback_gate.sources.envelope import branches
 from fallback_gate.sources.later import SIGNS
 from fallback_gate.sources.reader import Ahead, Buffer, Reader
 from fallback_gate.sources.source import Source
@@ -26,13 +27,14 @@ _LINE = 64 << 10  # bytes in which a line must end, for a part to begin behind i
 
 class Part(NamedTuple):
     """A part of a text: lines that start at the offsets from `first` up to `stop` (None: the end) are its
-    own. `begin` is where its first read ends that would be one in the whole; `head` the text's first bytes.
+    own. `begin` is where its first read ends that would be one in the whole; `branches` are those that the
+    text announces at its start.
     """
 
     begin: int
     first: int
     stop: int | None
-    head: bytes
+    branches: tuple[str, ...]
 
 
 def split(source: Source, size: int) -> list[Part]:
@@ -47,6 +49,7 @@ def split(source: Source, size: int) -> list[Part]:
             if not is_plain(stored) or _needs_all(source, head):
                 return []
             binary.refuse(head)
+            announced = branches(head)
         starts = [(begin, first) for begin in steps if (first := _line_from(source, begin)) is not None]
     except Unreadable:
         return []
@@ -54,7 +57,7 @@ def split(source: Source, size: int) -> list[Part]:
         return []
     stops = [first for _, first in starts]
     begins = [(0, 0), *starts]
-    return [Part(*at, stop, head) for at, stop in zip(begins, [*stops, None], strict=True)]
+    return [Part(*at, stop, announced) for at, stop in zip(begins, [*stops, None], strict=True)]
 
 
 def _needs_all(source: Source, head: bytes) -> bool:

@@ -246,3 +246,11 @@ def test_a_long_part_of_a_progress_bar_is_cut_around_its_hit() -> None:
     assert record.text.startswith("x" * 100 + "OPENyyy")
     assert len(record.text) == LONGEST_LINE
     assert record.rank == 2
+
+
+def test_what_a_part_of_a_text_can_not_see_is_no_absence() -> None:
+    view = View(bytearray(b"a\nV mark\n\tpayload\n"), 18, late=True)
+    assert view.before(10, b"\nV") == 1
+    view = View(bytearray(b"..\n\tpayload\n"), 13, late=True)
+    with pytest.raises(Exhausted, match="before this part"):
+        view.before(4, b"\nV")
