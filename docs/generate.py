@@ -1,4 +1,4 @@
-"""What pages take from the code, written: readers, proof rules, settings of `record`, keys of policies, rooms.
+"""Write what pages take from the code: readers, proof rules, settings of `record`, keys of policies, rooms.
 
     python docs/generate.py [--check]
 
