@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from fallback_gate.compilers import closing, near_miss
+from fallback_gate.compilers import near_miss
+from fallback_gate.compilers.closing import records
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.library import anchors_of
-from fallback_gate.compilers.reading import Budget, OutOfTime, read_marker, read_rule
+from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
@@ -194,7 +195,7 @@ def gather(
     try:
         for hit in scan:
             record, known = hit.record, False
-            said.closings += record.text.startswith(closing.LINE)
+            said.closings += record.text.startswith(records.LINE)
             if record.text.startswith(seal.OPENING):
                 said.inner = known = True
             for rule in book.of(hit):

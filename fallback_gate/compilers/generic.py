@@ -73,5 +73,3 @@ READER = Reader(
     silent="no: the form is printed or it is not",
     seen_in="every version: it is our own form",
 )
-
-READERS = (READER,)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fallback_gate.compilers import jax_xla, torch_inductor_rules
+from fallback_gate.compilers.runtimes import jax_xla
+from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.alignment import aligned, calls
 from fallback_gate.coverage.collect import bounded

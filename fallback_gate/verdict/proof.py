@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.rule import Evidence, Reader
-from fallback_gate.compilers.strict import by_strict_modes
+from fallback_gate.compilers.strict_modes import by_strict_modes
 from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
 from fallback_gate.policy.entry import Policy
 
