@@ -6,7 +6,7 @@ new compiler is one module and one line there. A user's own rules come from the 
 same road.
 
 What is not in a folder is the machinery. `rule` is the shape of all that is declared, `library` brings in the
-readers that a log asks for, `book` holds their rules ready for the scan, and reads a log with them.
+readers that a log asks for, `book` holds their rules ready for the scan, `log` is what one log says by them.
 """
 
 from __future__ import annotations

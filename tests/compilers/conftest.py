@@ -9,7 +9,8 @@ from io import BytesIO
 import pytest
 
 from fallback_gate.compilers import READERS, index
-from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence, read_log
 from fallback_gate.compilers.rule import Reader
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.window import Scan
