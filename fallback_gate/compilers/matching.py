@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from re import Match
 
 from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compiled_with_limit
-from fallback_gate.events.names import operator
 from fallback_gate.model import Location, Report
+from fallback_gate.model.names import operator
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0

@@ -11,8 +11,8 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Rule
-from fallback_gate.events.names import operator
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 

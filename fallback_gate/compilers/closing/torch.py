@@ -24,8 +24,8 @@ from fallback_gate.compilers.closing.records import (
 from fallback_gate.compilers.closing.torch_logs import NAME, joins, untold
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import trace as torch_trace
-from fallback_gate.events.names import function
 from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import function
 from fallback_gate.scan.record import Record
 
 _TOLD = (NAME, NAME)

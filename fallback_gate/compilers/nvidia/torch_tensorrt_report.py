@@ -19,8 +19,8 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
-from fallback_gate.events.names import operator
 from fallback_gate.model import Report, Scope
+from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 

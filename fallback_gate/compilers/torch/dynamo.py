@@ -13,8 +13,8 @@ from typing import Any
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.log import LogRecord, UserStack, frames, opened, parse, user_stack
-from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import function, operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 

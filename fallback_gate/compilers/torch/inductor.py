@@ -15,8 +15,8 @@ from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.dynamo import base, messages
 from fallback_gate.compilers.torch.log import LogRecord, is_library, opened, parse, user_stack
 from fallback_gate.compilers.torch.trace import compile_around
-from fallback_gate.events.names import operator, plain
 from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from fallback_gate.events.names import function
 from fallback_gate.model import Location
+from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"

@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.compilers.torch.dynamo import LONGEST_BREAK, break_reports
 from fallback_gate.compilers.torch.log import LogRecord, parse
-from fallback_gate.events.names import function
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 

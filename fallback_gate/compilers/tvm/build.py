@@ -25,8 +25,8 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.compilers.torch.log import user_stack
 from fallback_gate.compilers.tvm import names
-from fallback_gate.events.names import operator
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 

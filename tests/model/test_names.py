@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallback_gate.events.names import function, operator, perhaps, plain, spelled, spellings
+from fallback_gate.model.names import function, operator, perhaps, plain, spelled, spellings
 
 
 @pytest.mark.parametrize(
