@@ -2,7 +2,7 @@
 
 A compiler's wording drifts: on the day of a new version its message is no longer the one that a rule waits
 for. So a few phrases are looked for besides. A line that has one and gave neither report nor sighting is
-kept, once for each wording, as a note; the strict mode makes it unproven. Lines that belong to a record of
+kept, once for each wording, as a note; `--strict` makes it unproven. Lines that belong to a record of
 PyTorch's artifacts and dumps are none: the words stand there in explanations, guards and sources.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fallback_gate.compilers.torch_log import parse
+from fallback_gate.compilers.torch.log import parse
 from fallback_gate.scan.record import Record
 
 PHRASES = (  # without a first letter that may be a capital

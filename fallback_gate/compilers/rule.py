@@ -223,7 +223,7 @@ class Reader:
     markers: tuple[Marker, ...]
     required: frozenset[Kind]
     prove: Callable[[Evidence], Mapping[Kind, Proof]]
-    conclude: Callable[[Evidence], Iterable[Report]] | None = None  # reports that only the whole log tells
+    conclude: Callable[[Evidence], Iterable[Report]] = lambda evidence: ()  # what only the whole log tells
     joins: Callable[[Evidence, Evidence], bool] = lambda text, trace: False  # both are of one program
     setting: str = ""  # how to record a log that proves something
     manual: str = ""

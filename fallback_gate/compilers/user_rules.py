@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 
 import regex
 
-from fallback_gate.compilers.reading import is_said
+from fallback_gate.compilers.matching import is_said
 from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
 from fallback_gate.model import Kind, Scope
 from fallback_gate.scan.anchors import expression

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS, near_miss
-from fallback_gate.compilers.book import Book, LogEvidence, read_log, read_waiting
+from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.library import Library, anchors_of
+from fallback_gate.compilers.log import LogEvidence, read_log, read_waiting
+from fallback_gate.compilers.matching import Budget
 from fallback_gate.compilers.near_miss import NearMiss
-from fallback_gate.compilers.reading import Budget
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.errors import Unreadable
 from fallback_gate.model import Kind, ProcessKey, Report, Scope, State

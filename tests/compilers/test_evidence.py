@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import reading, rule
-from fallback_gate.compilers.reading import Budget, OutOfTime, by_groups, read_marker, read_rule
+from fallback_gate.compilers import matching, rule
+from fallback_gate.compilers.matching import Budget, OutOfTime, by_groups, read_marker, read_rule
 from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.scan.anchors import Anchors
@@ -250,4 +250,4 @@ def test_a_pattern_that_we_do_not_trust_has_a_budget() -> None:
     with pytest.raises(OutOfTime, match="rule acme/x"):
         list(read_rule(acme(pattern="(acme|a|aa)+$", limit=600.0), record("acme" + "a" * 60 + "!"), budget))
     assert budget.left <= 0.0
-    assert Budget().left == reading.BUDGET_SECONDS == 10.0
+    assert Budget().left == matching.BUDGET_SECONDS == 10.0
