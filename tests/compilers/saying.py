@@ -42,7 +42,9 @@ _Dumper.add_representer(tuple, _sequence)
 
 def shown(told: Any) -> str:
     """The text of a file, without its head."""
-    return yaml.dump(told, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 20, default_flow_style=False)
+    return yaml.dump(
+        told, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 20, default_flow_style=False
+    )
 
 
 def loaded(file: Path) -> Any:

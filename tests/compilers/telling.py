@@ -8,8 +8,8 @@ proof where it is that of a log that says nothing. Of proofs, the kinds that say
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def of_lines(lines: Sequence[str]) -> Told:
     reports: list[tuple[Report, ProcessKey]] = []
     scan = Scan(BOOK.anchors, BytesIO(text), count_lines=True)
     said = read_log("", scan, BOOK, lambda *one: reports.append(one))
-    shown = {at: line for at, line in enumerate("\n".join(lines).split("\n"), 1)}
+    shown = dict(enumerate("\n".join(lines).split("\n"), 1))
     told = {"reports": [_report(report, whose, shown) for report, whose in reports]}
     return _whole(told | {"processes": _processes(said, lambda position: position, facts=True)})
 
@@ -60,21 +60,28 @@ def of_file(path: Path) -> Told:
         for evidence in said.all():
             positions |= {at for facts in evidence.facts.values() for at in facts.values()}
         lines = run.lines(source.path, positions)
-        shown = [_report(report._replace(position=lines[report.position]), whose, None) for report, whose in reports]
+        shown = [
+            _report(report._replace(position=lines[report.position]), whose, None)
+            for report, whose in reports
+        ]
         processes = _processes(said, lines.get, facts=False)
         told[os.path.basename(source.path)] = _whole({"reports": _together(shown), "processes": processes})
     return told
 
 
 def _whole(told: Mapping[str, Any]) -> Told:
-    return {key: value for key, value in told.items() if value not in (None, "", (), [], {}, False)}
+    return {key: value for key, value in told.items() if value or value == 0 and value is not False}
 
 
 def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) -> Told:
     rule = _rule(report)
     fields = {name: value for name, value in report._asdict().items() if name not in _LEFT_OUT}
     told: Told = {"rule": f"{report.id} {report.kind.value} {report.scope.value}", "line": report.position}
-    told |= {name: getattr(report, name) for name in ("compiler", "help") if getattr(report, name) != getattr(rule, name, None)}
+    told |= {
+        name: getattr(report, name)
+        for name in ("compiler", "help")
+        if getattr(report, name) != getattr(rule, name, None)
+    }
     told |= fields
     told["names"] = [] if list(report.names) == [report.op] else list(report.names)
     told["stack"], told["files"] = list(report.stack), list(report.files)
@@ -82,13 +89,20 @@ def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) 
         told["location"] = _whole(report.location._asdict())
     if lines is not None and report.text != lines.get(report.position):
         told["text"] = report.text
-    told["process"] = _process(whose._replace(rank=whose.rank if whose.rank != report.rank else None, pid=whose.pid if whose.pid != report.pid else None))
+    told["process"] = _process(
+        whose._replace(
+            rank=whose.rank if whose.rank != report.rank else None,
+            pid=whose.pid if whose.pid != report.pid else None,
+        )
+    )
     return _whole(told)
 
 
 def _rule(report: Report) -> Rule | None:
     if not _rules:
-        _rules.update({(reader.name, rule.id): rule for reader in READERS.values() for rule in reader.rules})
+        for reader in READERS.values():
+            for rule in reader.rules:
+                _rules.setdefault((reader.name, rule.id), rule)
     return _rules.get((report.compiler, report.id))
 
 
@@ -99,7 +113,8 @@ def _together(reports: Iterable[Told]) -> list[Told]:
         line, when = report.pop("line"), report.pop("when", None)
         one = found.setdefault(repr(report), report)
         one.setdefault("lines", []).append(line)
-        one["timed"] = one.get("timed", 0) + (when is not None)
+        if when is not None:
+            one["timed"] = one.get("timed", 0) + 1
     return list(map(_whole, found.values()))
 
 
@@ -120,7 +135,14 @@ def _evidence(name: str, evidence: Evidence, line: Callable[[int], int | None], 
     found: Told = {"version": reader.version(evidence)}
     for marker, seen in evidence.facts.items():
         if facts:
-            rows = [[line(at), *fact, *([f"x{evidence.times(marker, fact)}"] if evidence.times(marker, fact) > 1 else [])] for fact, at in seen.items()]
+            rows = [
+                [
+                    line(at),
+                    *fact,
+                    *([f"x{evidence.times(marker, fact)}"] if evidence.times(marker, fact) > 1 else []),
+                ]
+                for fact, at in seen.items()
+            ]
             found.setdefault("facts", {})[marker] = rows
         else:
             found.setdefault("facts", {})[marker] = f"{len(seen)} of {evidence.counts[marker]}"
@@ -132,10 +154,10 @@ def _evidence(name: str, evidence: Evidence, line: Callable[[int], int | None], 
 
 
 def _proofs(proofs: Mapping[Kind, Proof], setting: str, line: Callable[[int], int | None]) -> list[Told]:
-    """The proofs, those that say the same together."""
+    """The proofs, those that say the same together, each of its own kind."""
     kinds: dict[Proof, list[str]] = {}
     for kind, proof in proofs.items():
-        kinds.setdefault(proof, []).append(kind.value)
+        kinds.setdefault(replace(proof, why=proof.why.replace(kind.value, "KIND")), []).append(kind.value)
     told = []
     for proof, of in kinds.items():
         one: Told = {proof.state.value: sorted(of), "why": proof.why, "final": proof.final}
