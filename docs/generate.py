@@ -1,4 +1,4 @@
-"""Write what the pages take from the code: readers, proof rules, settings of `record`, keys of `policy.md`.
+"""Write what pages take from the code: readers, proof rules, settings of `record`, keys of policies, rooms.
 
     python docs/generate.py [--check]
 
@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import rooms
 
 from fallback_gate.capture.table import DANGERS, TABLE
 from fallback_gate.compilers import READERS, manual
@@ -66,6 +68,11 @@ def pages() -> Mapping[str, str]:
         **{
             name: policy_page((DOCS / name).read_text(encoding="utf-8")) for name in ("policy.md", "trace.md")
         },
+        "architecture.md": BLOCK.sub(
+            lambda block: f"{block[1]}\n{rooms.table()}\n{block[3]}",
+            (DOCS / "architecture.md").read_text(encoding="utf-8"),
+        ),
+        "rooms.svg": rooms.picture(),
         "proof-rules.md": PROOF_HEAD + _table(PROOF_COLUMNS, proof_rows(READERS.values())),
         "record-settings.md": SETTINGS_HEAD
         + _table(SETTINGS_COLUMNS, settings_rows())

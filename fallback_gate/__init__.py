@@ -17,14 +17,14 @@ __all__ = ["Event", "FallbackError", "Policy", "Verdict", "check", "guard"]
 
 if TYPE_CHECKING:
     from fallback_gate.gate import check
-    from fallback_gate.guarding import FallbackError, guard
     from fallback_gate.model import Event, Verdict
     from fallback_gate.policy import Policy
+    from fallback_gate.walks.guard import FallbackError, guard
 
 _HOMES = {
     "check": "gate",
-    "guard": "guarding",
-    "FallbackError": "guarding",
+    "guard": "walks.guard",
+    "FallbackError": "walks.guard",
     "Event": "model",
     "Verdict": "model",
     "Policy": "policy",

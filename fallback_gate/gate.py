@@ -7,7 +7,7 @@
     policy     what is allowed
     verdict    proof first, then findings: one outcome
 
-`run` holds the first three, the reading of each log, and `judging` the last two. Reports dress the verdict;
+`reading` holds the first three, for each log of a run, and `judging` the last two. Reports dress the verdict;
 the caller chooses them.
 """
 
@@ -21,20 +21,20 @@ from pathlib import Path
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
-from fallback_gate.engines import reader_of
-from fallback_gate.environment import Environment
 from fallback_gate.errors import InputError
-from fallback_gate.exclusions import Outside
-from fallback_gate.history import Baseline
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.judging import Terms, judge
-from fallback_gate.judging_files import Names, read, read_at
+from fallback_gate.judging.files import Names, read, read_at
+from fallback_gate.judging.judge import Terms, judge
+from fallback_gate.judging.surroundings import AUTO
 from fallback_gate.model import Verdict
-from fallback_gate.run import Run, traces
+from fallback_gate.model.environment import Environment
+from fallback_gate.model.exclusions import Outside
+from fallback_gate.model.history import Baseline
+from fallback_gate.reading.engines import reader_of
+from fallback_gate.reading.run import Run, traces
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
-from fallback_gate.surroundings import AUTO
 
 
 def check(

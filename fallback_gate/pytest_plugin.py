@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from fallback_gate.guarding import Guard
     from fallback_gate.model import Verdict
+    from fallback_gate.walks.guard import Guard
 
 MARKER = "no_fallback"
 MOST_PROPERTIES = 50  # events that are JUnit properties
@@ -58,7 +58,7 @@ def fallback_gate_guard(request: pytest.FixtureRequest) -> Callable[..., Abstrac
 
 @contextmanager
 def _guarded(item: pytest.Item, *arguments: Any, **named: Any) -> Iterator[Guard]:
-    from fallback_gate.guarding import guard
+    from fallback_gate.walks.guard import guard
 
     __tracebackhide__ = True
     gate = guard(*arguments, **named)

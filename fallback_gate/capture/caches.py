@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from fallback_gate.capture.found import Installed
-from fallback_gate.environment import Cache, moment
+from fallback_gate.model.environment import Cache, moment
 
 MOST_FILES: Final = 20_000  # of one folder
 

@@ -18,7 +18,7 @@ from typing import Final
 from fallback_gate.capture import caches
 from fallback_gate.capture.found import Installed
 from fallback_gate.capture.table import TABLE
-from fallback_gate.environment import Environment, Version, counted, moment
+from fallback_gate.model.environment import Environment, Version, counted, moment
 
 _SECONDS: Final = 10
 _QUERY: Final = ("--query-gpu=name,driver_version", "--format=csv,noheader")

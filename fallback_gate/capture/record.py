@@ -14,8 +14,8 @@ from fallback_gate.capture import found, gather, machine, ranks
 from fallback_gate.capture.log import Log
 from fallback_gate.capture.plan import chosen, plan
 from fallback_gate.capture.process import GRACE, Command, Ended
-from fallback_gate.environment import as_data
 from fallback_gate.errors import InputError
+from fallback_gate.model.environment import as_data
 from fallback_gate.sources import seal
 
 _LONGEST_COMMAND = 4000  # characters

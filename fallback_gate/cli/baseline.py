@@ -14,13 +14,13 @@ from fallback_gate.cli.options import form, judging
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.cli.progress import progress
 from fallback_gate.errors import InputError
-from fallback_gate.history import Baseline
 from fallback_gate.model import EXIT_CODES, Decision, Outcome, Verdict
+from fallback_gate.model.history import Baseline
 from fallback_gate.reports import baseline_file, safe
 from fallback_gate.reports.gaps import gaps, next_settings
 
 if TYPE_CHECKING:
-    from fallback_gate.history import Held
+    from fallback_gate.model.history import Held
 
 SHOWN = 20
 _FILE = click.option("-b", "--baseline", "file", metavar="FILE", required=True, help="The baseline.")

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from fallback_gate import quantity
 from fallback_gate.cli.instrument import Asked, answer, judging_evidence, settings
 from fallback_gate.cli.roofline import Amount
 from fallback_gate.errors import InputError
+from fallback_gate.model import quantity
 
 _BYTES = Amount("bytes", quantity.BYTES)
 

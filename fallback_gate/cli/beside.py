@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 if TYPE_CHECKING:
-    from fallback_gate.environment import Environment
-    from fallback_gate.exclusions import Outside
     from fallback_gate.instruments.evidence import Evidence
+    from fallback_gate.model.environment import Environment
+    from fallback_gate.model.exclusions import Outside
 
 _OPTIONS: Final = (
     click.option("--counters", metavar="FILE", multiple=True,
@@ -75,7 +75,7 @@ def measured(
 
         found.append(read_tensors(*folder(numerics)))
     if roofline:
-        from fallback_gate.gains import read as read_gains
+        from fallback_gate.judging.gains import read as read_gains
 
         found += map(read_gains, roofline)
     return found

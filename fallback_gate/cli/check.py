@@ -146,7 +146,7 @@ def check_command(
       fallback-gate check logs/ -p policies/decode.yaml -o junit=report.xml -o json=report.json
     """
     from fallback_gate.gate import check
-    from fallback_gate.jobs import cores
+    from fallback_gate.reading.jobs import cores
 
     instruments = []
     if trace:

@@ -17,7 +17,7 @@ from fallback_gate.cli.output import to_files, to_stdout, wants_color
 from fallback_gate.cli.progress import progress
 
 if TYPE_CHECKING:
-    from fallback_gate.matrix import Held
+    from fallback_gate.model.matrix import Held
 
 FORMS: Final = ("text", "json", "csv", "markdown", "html")
 
@@ -149,7 +149,7 @@ def coverage_command(
       fallback-gate coverage profile.json --target CUDAExecutionProvider --into coverage.json
       fallback-gate coverage diff v1/coverage.json coverage.json
     """
-    from fallback_gate.covering import cover
+    from fallback_gate.walks.cover import cover
 
     with progress() as moved:
         held = cover(

@@ -17,7 +17,7 @@ from fallback_gate.cli.progress import progress
 from fallback_gate.errors import InputError
 
 if TYPE_CHECKING:
-    from fallback_gate.history import Side
+    from fallback_gate.model.history import Side
 
 
 @click.command("diff")

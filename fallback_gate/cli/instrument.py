@@ -70,7 +70,7 @@ def settings(
 
     day = today or datetime.now(timezone.utc).date()
     if policy_ref is not None:
-        from fallback_gate.judging_files import Names, read_at
+        from fallback_gate.judging.files import Names, read_at
 
         rule = read_at(policy_ref, Names(policy), os.environ, Path.cwd(), day)[0].policy
     else:
@@ -80,8 +80,8 @@ def settings(
 
 def answer(said: Evidence, asked: Asked, sheet: Iterable[str]) -> int:
     """Judge, print the report (`sheet`: the instrument's own lines below the text), return the exit code."""
+    from fallback_gate.judging.weigh import judge
     from fallback_gate.reports import instrument_json, safe
-    from fallback_gate.weigh import judge
 
     verdict = judge([said], asked.policy, today=asked.today, exit_zero=asked.exit_zero)
     if asked.format == "text":

@@ -6,7 +6,7 @@ import click
 
 from fallback_gate.cli.options import form
 from fallback_gate.cli.output import to_stdout
-from fallback_gate.quantity import digits, shown
+from fallback_gate.model.quantity import digits, shown
 from fallback_gate.reports.dump import dump
 
 

@@ -175,7 +175,7 @@ def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> i
     Example:
       fallback-gate policy test -v
     """
-    from fallback_gate.trial import trial
+    from fallback_gate.walks.trial import trial
 
     day = today or datetime.now(timezone.utc).date()
     tried = wrong = untried = 0

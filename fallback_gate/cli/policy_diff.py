@@ -72,7 +72,7 @@ def policy_diff_command(
 def _at(
     ref: str, policy: str | None, rules: tuple[str, ...], baseline: str | None, waiver: str | None, day: date
 ) -> tuple[PolicySummary, PolicySummary]:
-    from fallback_gate.judging_files import Names, read_at
+    from fallback_gate.judging.files import Names, read_at
 
     names = Names(policy, rules, baseline, waiver)
     then, now = read_at(ref, names, os.environ, Path.cwd(), day)

@@ -119,8 +119,8 @@ def _print_environment(command: tuple[str, ...]) -> None:
     """Print the record of this machine, and of the command's Python, or the one on the path."""
     import json
 
-    from fallback_gate import environment
     from fallback_gate.capture import found, machine
+    from fallback_gate.model import environment
 
     python, installed = found.installed(command or ("python3",), os.environ, machine.asked())
     record = environment.as_data(machine.environment(os.environ, python, installed))

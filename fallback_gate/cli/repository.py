@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fallback_gate.inputs import Repository
 from fallback_gate.model import Verdict
+from fallback_gate.model.inputs import Repository
 
 _INSTALLED = ("site-packages", "dist-packages")
 _FEW_PARTS = 3  # a path this short may be found by its last part alone

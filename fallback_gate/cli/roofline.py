@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fallback_gate import quantity
 from fallback_gate.cli.options import Day, Typed, form
 from fallback_gate.cli.output import to_files, to_stdout
 from fallback_gate.errors import InputError
+from fallback_gate.model import quantity
 
 if TYPE_CHECKING:
     from fallback_gate.instruments.devices import Roof
@@ -152,7 +152,7 @@ def roofline_command(
 
 def _gains(path: str, form: str, policy: str | None, today: date | None) -> int:
     from fallback_gate.cli.instrument import Asked, answer
-    from fallback_gate.gains import read
+    from fallback_gate.judging.gains import read
 
     shared = Asked(policy, today, form, exit_zero=False, color="auto", quiet=False, verbose=0)
     return answer(read(path), shared, ())
@@ -245,7 +245,7 @@ def _held(reading: Reading, policy: str | None, today: date | None) -> tuple[str
     from datetime import datetime, timezone
 
     from fallback_gate import policy as policies
-    from fallback_gate.measures import Measurement, State
+    from fallback_gate.model.measures import Measurement, State
     from fallback_gate.policy.instruments import hold
 
     over = reading.claim_over_bound

@@ -54,8 +54,8 @@ def trace_command(
       fallback-gate trace decode.json.gz --baseline good.json.gz --policy fallback-gate.yaml
       fallback-gate trace decode.json.gz --format json
     """
+    from fallback_gate.judging.weigh import judge
     from fallback_gate.reports import instrument_json
-    from fallback_gate.weigh import judge
 
     evidence = traced(file, baseline)
     verdict = judge([evidence], policy, today=today, exit_zero=exit_zero)

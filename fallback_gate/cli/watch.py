@@ -64,7 +64,7 @@ def watch_command(
       fallback-gate watch 'logs/rank*.log' -p builtin:llm-decode --exit-on hot --until-idle 600
     """
     from fallback_gate.gate import terms
-    from fallback_gate.watching import Watch
+    from fallback_gate.walks.watch import Watch
 
     if stop_group and stop_pid is None:
         raise click.UsageError("--stop-group needs --stop-pid")

@@ -5,7 +5,7 @@ TensorRT, an executed graph of OpenVINO, a matrix that was kept. `events` makes 
 `output_code` and `printed` of what it says was generated and of the tables in it. `collect` makes one matrix
 of them, and `hold` holds it against the hot list: an operator of it in the fallback column blocks, and one
 that nothing read tells of leaves the matrix unproven. `store` reads the file that keeps a matrix, and
-`compare` puts two of them side by side. `fallback_gate.covering` is the walk through all of it.
+`compare` puts two of them side by side. `fallback_gate.walks.cover` is the walk through all of it.
 """
 
 from fallback_gate.coverage.collect import Collection

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fallback_gate.matrix import Cell, Change, Column, Matrix, MatrixDiff, Step
+from fallback_gate.model.matrix import Cell, Change, Column, Matrix, MatrixDiff, Step
 
 LOST_EXIT, UNPROVEN_EXIT = 1, 3
 _Row = tuple[str, str, str, str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fallback_gate.coverage.collect import MOST_NAMES
-from fallback_gate.matrix import Cell, Column, Place
 from fallback_gate.model import Event, Finding
+from fallback_gate.model.matrix import Cell, Column, Place
 
 
 def of_events(

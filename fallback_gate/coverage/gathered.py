@@ -18,8 +18,8 @@ from fallback_gate.coverage.kernel_names import GROUPED, MATMUL, family
 from fallback_gate.coverage.output_code import Operand, OutputCode
 from fallback_gate.instruments.trace import kernels as names
 from fallback_gate.instruments.trace.fused import fused
-from fallback_gate.matrix import Cell, Column
 from fallback_gate.model import Kind
+from fallback_gate.model.matrix import Cell, Column
 
 OPERATOR = "gather + matmul"
 NAMES = (GROUPED, "grouped_mm", "grouped_gemm", "moe")

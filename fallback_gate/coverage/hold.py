@@ -15,9 +15,9 @@ from datetime import date
 from pathlib import Path
 
 from fallback_gate import policy as policies
-from fallback_gate.matrix import COVERED, Cell, Column, Held, Matrix, Place, Read, Red
-from fallback_gate.measures import Cost
 from fallback_gate.model import EXIT_CODES, Class, Event, Finding, Kind, Outcome
+from fallback_gate.model.matrix import COVERED, Cell, Column, Held, Matrix, Place, Read, Red
+from fallback_gate.model.measures import Cost
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import HotEntry, Policy
 from fallback_gate.policy.match import hot_untold

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from fallback_gate.instruments.trace import kernels
-from fallback_gate.matrix import Column
+from fallback_gate.model.matrix import Column
 
 MATMUL: Final = "matmul"
 GROUPED: Final = "aten::_grouped_mm"

@@ -26,8 +26,8 @@ from fallback_gate.instruments.trace.links import Link, Links, function, locatio
 from fallback_gate.instruments.trace.ran import operators
 from fallback_gate.instruments.trace.summary import Operator, summarise
 from fallback_gate.instruments.trace.timeline import Timeline
-from fallback_gate.matrix import Cell, Column
 from fallback_gate.model import Kind
+from fallback_gate.model.matrix import Cell, Column
 
 LONGEST_NAME = 120  # characters of a kernel's name: a mangled one has thousands
 _BACKENDS = {PYTORCH: torch_inductor_rules.NAME, XLA: jax_xla.NAME}

@@ -22,8 +22,8 @@ from fallback_gate.compilers.onnxruntime_placement import CPU, NAME, behind
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
 from fallback_gate.instruments.trace.events import events
-from fallback_gate.matrix import Cell, Column
 from fallback_gate.model import Kind
+from fallback_gate.model.matrix import Cell, Column
 from fallback_gate.sources.reader import Reader
 
 MOST_RUNS = 1000  # of one kernel whose times are kept

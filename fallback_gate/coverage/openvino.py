@@ -22,8 +22,8 @@ from xml.parsers import expat
 from fallback_gate.compilers.openvino_kernels import NAME, WITH_BODY, operator
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
-from fallback_gate.matrix import Cell, Column
 from fallback_gate.model import Kind
+from fallback_gate.model.matrix import Cell, Column
 from fallback_gate.sources.reader import Reader
 
 MOST_LAYERS: Final = 200_000

@@ -24,7 +24,7 @@ from fallback_gate.coverage import shapes
 from fallback_gate.coverage.kernel_names import computes
 from fallback_gate.events.names import operator
 from fallback_gate.instruments.trace.fused import fused
-from fallback_gate.matrix import Cell, Column
+from fallback_gate.model.matrix import Cell, Column
 
 MOST_STARTS: Final = 200_000
 _VIEWS: Final = """

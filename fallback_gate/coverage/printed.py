@@ -11,7 +11,7 @@ from typing import Final
 from fallback_gate.compilers import onnxruntime_placement, openvino_kernels
 from fallback_gate.coverage import onnxruntime, openvino
 from fallback_gate.errors import Unreadable
-from fallback_gate.matrix import Cell, Read
+from fallback_gate.model.matrix import Cell, Read
 from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Scan

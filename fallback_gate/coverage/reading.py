@@ -20,7 +20,7 @@ from fallback_gate.coverage.output_code import OutputCode
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments import trace
 from fallback_gate.instruments.text import lines_of, text_of
-from fallback_gate.matrix import SCHEMA, Cell, Read
+from fallback_gate.model.matrix import SCHEMA, Cell, Read
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.reader import Ahead
 

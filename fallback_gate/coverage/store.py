@@ -13,8 +13,8 @@ from typing import Any, Final
 from fallback_gate.coverage.collect import Collection
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments.text import document
-from fallback_gate.matrix import SCHEMA, Cell, Column, Matrix
 from fallback_gate.model import Kind, Scope
+from fallback_gate.model.matrix import SCHEMA, Cell, Column, Matrix
 
 MOST_CELLS: Final = 500_000
 

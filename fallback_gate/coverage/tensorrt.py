@@ -23,8 +23,8 @@ from fallback_gate.compilers.tensorrt_build import NAME
 from fallback_gate.compilers.tensorrt_layers import is_copy, parts
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
-from fallback_gate.matrix import Cell, Column
 from fallback_gate.model import Kind
+from fallback_gate.model.matrix import Cell, Column
 
 MOST_LAYERS: Final = 200_000
 NAMES_ONLY: Final = (

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fallback_gate.claims import Figure
 from fallback_gate.instruments import bench_formats, text
 from fallback_gate.instruments.bench_formats import QUANTITIES, Run
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.measures import SETTINGS, Measurement
+from fallback_gate.model.claims import Figure
+from fallback_gate.model.measures import SETTINGS, Measurement
 
 INSTRUMENT: Final = "bench"
 _SLOWER: Final = {

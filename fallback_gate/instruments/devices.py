@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from fallback_gate.errors import InputError
-from fallback_gate.quantity import shown
+from fallback_gate.model.quantity import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 
-from fallback_gate import environment
-from fallback_gate.environment import Environment
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import exclusions, text
+from fallback_gate.model import environment
+from fallback_gate.model.environment import Environment
 from fallback_gate.sources import seal
 
 REPORT = "fallback-gate/1"

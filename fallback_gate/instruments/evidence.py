@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fallback_gate.claims import Figure
-from fallback_gate.measures import Cost, Measurement
 from fallback_gate.model import Report
+from fallback_gate.model.claims import Figure
+from fallback_gate.model.measures import Cost, Measurement
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from typing import Any, Final
 from fallback_gate.errors import InputError
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.tensors import numpy, tensors
-from fallback_gate.measures import QUANTITIES, Measurement
+from fallback_gate.model.measures import QUANTITIES, Measurement
 
 INSTRUMENT: Final = "numerics"
 _PIECE: Final = 1 << 21  # elements in memory at once

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from fallback_gate.errors import MissingExtra
 from fallback_gate.instruments.devices import Roof, described
-from fallback_gate.quantity import shown
+from fallback_gate.model.quantity import shown
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 760.0, 460.0, 90.0, 60.0, 50.0, 30.0
 MOST_POINTS = 40

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fallback_gate import measures
-from fallback_gate.measures import QUANTITIES, SETTINGS, Limit
+from fallback_gate.model import measures
+from fallback_gate.model.measures import QUANTITIES, SETTINGS, Limit
 from fallback_gate.policy import checks
 from fallback_gate.policy.document import Key, Page, shown
 from fallback_gate.policy.instruments import Bound

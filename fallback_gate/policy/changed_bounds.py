@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from fallback_gate import measures
-from fallback_gate.inputs import Direction, PolicyChange
-from fallback_gate.measures import QUANTITIES, SETTINGS, Limit
+from fallback_gate.model import measures
+from fallback_gate.model.inputs import Direction, PolicyChange
+from fallback_gate.model.measures import QUANTITIES, SETTINGS, Limit
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.instruments import Bound
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from datetime import date
 
-from fallback_gate.claims import LOWER, METRICS, Claim, Rollback
-from fallback_gate.inputs import Direction, PolicyChange
+from fallback_gate.model.claims import LOWER, METRICS, Claim, Rollback
+from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.policy.entry import Policy
 
 

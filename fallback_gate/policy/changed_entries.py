@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TypeVar
 
-from fallback_gate.inputs import Direction, PolicyChange
-from fallback_gate.measures import Limit
+from fallback_gate.model.inputs import Direction, PolicyChange
+from fallback_gate.model.measures import Limit
 from fallback_gate.policy import globs
 from fallback_gate.policy.changed_bounds import looser
 from fallback_gate.policy.cover import covers

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import date
 
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.inputs import Direction, PolicyChange
 from fallback_gate.model import Kind
+from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.policy.entry import Policy
 
 LOOSENED, CHANGED = Direction.LOOSENED, Direction.CHANGED

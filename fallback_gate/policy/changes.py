@@ -13,7 +13,7 @@ from datetime import date
 from functools import partial
 from typing import Any, Final
 
-from fallback_gate.inputs import Direction, PolicyChange
+from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.policy import changed_claims, changed_entries, changed_values
 from fallback_gate.policy.changed_bounds import bounds
 from fallback_gate.policy.entry import Policy

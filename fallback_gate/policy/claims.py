@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from fallback_gate import measures, quantity
-from fallback_gate.claims import CONDITIONS, METRICS, Claim, Rollback
+from fallback_gate.model import measures, quantity
+from fallback_gate.model.claims import CONDITIONS, METRICS, Claim, Rollback
 from fallback_gate.policy import checks
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 

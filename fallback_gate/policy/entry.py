@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
-from fallback_gate.claims import Claim, Rollback
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.measures import Limit
 from fallback_gate.model import Kind, PolicySummary, RuleSource
+from fallback_gate.model.claims import Claim, Rollback
+from fallback_gate.model.measures import Limit
 
 if TYPE_CHECKING:
     from fallback_gate.policy.cases import Case

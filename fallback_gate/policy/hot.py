@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
-from fallback_gate.measures import Ran
+from fallback_gate.model.measures import Ran
 from fallback_gate.policy import globs
 from fallback_gate.policy.advice import PLACEHOLDER
 from fallback_gate.policy.draft import MOST, PERIOD

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallback_gate import measures
-from fallback_gate.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
+from fallback_gate.model import measures
+from fallback_gate.model.measures import QUANTITIES, SETTINGS, Limit, Measured, Measurement, State
 
 
 class Bound(NamedTuple):

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from fallback_gate.claims import Claim, Rollback
 from fallback_gate.compilers.rule import Marker, Rule
-from fallback_gate.measures import QUANTITIES
 from fallback_gate.model import Kind, RuleSource
+from fallback_gate.model.claims import Claim, Rollback
+from fallback_gate.model.measures import QUANTITIES
 from fallback_gate.policy import checks, messages
 from fallback_gate.policy.bounds import bounds, share, share_limit
 from fallback_gate.policy.cases import Case, cases

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from fallback_gate.claims import METRICS, Claim
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind
+from fallback_gate.model.claims import METRICS, Claim
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 
 

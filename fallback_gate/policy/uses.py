@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 
-from fallback_gate.inputs import EntryUse
 from fallback_gate.model import Finding
+from fallback_gate.model.inputs import EntryUse
 from fallback_gate.policy.entry import Entry, Policy
 
 

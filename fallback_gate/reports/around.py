@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fallback_gate.claims import METRICS, ClaimState, HeldClaim
-from fallback_gate.environment import Environment, as_data
-from fallback_gate.exclusions import Exclusions, Standing
 from fallback_gate.model import Verdict
-from fallback_gate.quantity import digits, shown
+from fallback_gate.model.claims import METRICS, ClaimState, HeldClaim
+from fallback_gate.model.environment import Environment, as_data
+from fallback_gate.model.exclusions import Exclusions, Standing
+from fallback_gate.model.quantity import digits, shown
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.sheet import Sheet
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from fallback_gate.history import BASELINE_SCHEMA, Baseline, Held
+from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.reports import layout, safe, words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from fallback_gate.matrix import Cell, Change, MatrixDiff, Step
+from fallback_gate.model.matrix import Cell, Change, MatrixDiff, Step
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.coverage_report import operator, time
 from fallback_gate.reports.diff_report import RESULTS, STYLES

@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fallback_gate.matrix import SCHEMA, Cell, Matrix
 from fallback_gate.model import Scope
+from fallback_gate.model.matrix import SCHEMA, Cell, Matrix
 from fallback_gate.reports import safe
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from fallback_gate.matrix import Cell, Column, Held
 from fallback_gate.model import Outcome
+from fallback_gate.model.matrix import Cell, Column, Held
 from fallback_gate.reports import coverage_report as told
 from fallback_gate.reports import html_page, words
 

@@ -11,8 +11,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from fallback_gate.matrix import Cell, Column, Held, Read
 from fallback_gate.model import Outcome
+from fallback_gate.model.matrix import Cell, Column, Held, Read
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from fallback_gate.environment import as_data
-from fallback_gate.history import WORSE, Change, Comparison, Fallback, Moved, Side, Step
-from fallback_gate.measures import amount
 from fallback_gate.model import Class
+from fallback_gate.model.environment import as_data
+from fallback_gate.model.history import WORSE, Change, Comparison, Fallback, Moved, Side, Step
+from fallback_gate.model.measures import amount
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet

@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from fallback_gate.inputs import EntryUse
-from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Finding, ProcessKey, State, Verdict
+from fallback_gate.model.inputs import EntryUse
+from fallback_gate.model.measures import State as Held
 from fallback_gate.reports import measured, safe, words
 from fallback_gate.reports.groups import Group, reports
 from fallback_gate.reports.kinds import KIND_MEANING

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fallback_gate.measures import Measured
 from fallback_gate.model import (
     BaselineSummary,
     CompilerProof,
@@ -20,6 +19,7 @@ from fallback_gate.model import (
     Verdict,
     WaiverSummary,
 )
+from fallback_gate.model.measures import Measured
 from fallback_gate.reports import around, safe
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.provenance import provenance, readers_by_log

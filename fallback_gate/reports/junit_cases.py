@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from fallback_gate.measures import State as Held
 from fallback_gate.model import (
     Class,
     Decision,
@@ -25,6 +24,7 @@ from fallback_gate.model import (
     State,
     Verdict,
 )
+from fallback_gate.model.measures import State as Held
 from fallback_gate.reports import words
 from fallback_gate.reports.gaps import Gap, gaps
 from fallback_gate.reports.groups import by_log, by_operator

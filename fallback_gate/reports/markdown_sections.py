@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from fallback_gate.measures import State as Held
 from fallback_gate.model import Class, Decision, Event, Finding, Outcome, State, Verdict
+from fallback_gate.model.measures import State as Held
 from fallback_gate.reports import around, measured, safe, words
 from fallback_gate.reports import provenance as sources
 from fallback_gate.reports.gaps import Gap, next_settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from fallback_gate.measures import Measured, State, amount
 from fallback_gate.model import Verdict
+from fallback_gate.model.measures import Measured, State, amount
 from fallback_gate.reports import layout, safe
 from fallback_gate.reports.sheet import Sheet
 

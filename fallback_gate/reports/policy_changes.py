@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from fallback_gate.inputs import Direction, PolicyChange
 from fallback_gate.model import PolicySummary
+from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from fallback_gate.quantity import digits, shown
+from fallback_gate.model.quantity import digits, shown
 from fallback_gate.reports import layout, safe
 from fallback_gate.reports.sheet import Sheet
 

@@ -24,8 +24,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fallback_gate import environment
-from fallback_gate.environment import Environment
+from fallback_gate.model import environment
+from fallback_gate.model.environment import Environment
 
 HEADER = "fallback_gate_header"
 TRAILER = "fallback_gate_trailer"

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from fallback_gate.errors import PolicyError
-from fallback_gate.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.model import Class, PolicySummary
+from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.policy import HERE, Shelf, checks, document
 from fallback_gate.policy.document import Page, shown
 from fallback_gate.verdict.baseline import print_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fallback_gate.history import Baseline, Held
-from fallback_gate.inputs import Direction, PolicyChange
+from fallback_gate.model.history import Baseline, Held
+from fallback_gate.model.inputs import Direction, PolicyChange
 
 if TYPE_CHECKING:
     from fallback_gate.verdict.waiver import Waiver

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.inputs import Excerpt
 from fallback_gate.model import Decision, Finding, ProcessVerdict
+from fallback_gate.model.inputs import Excerpt
 from fallback_gate.sources import Source
 
 AROUND = 3

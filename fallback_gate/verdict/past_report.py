@@ -12,10 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fallback_gate import environment as environments
-from fallback_gate.environment import Environment
 from fallback_gate.errors import InputError, PolicyError
-from fallback_gate.history import Number
 from fallback_gate.model import (
     Class,
     Decision,
@@ -29,6 +26,9 @@ from fallback_gate.model import (
     Scope,
     State,
 )
+from fallback_gate.model import environment as environments
+from fallback_gate.model.environment import Environment
+from fallback_gate.model.history import Number
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import nearest
 from fallback_gate.policy.document import Key, Page, shown

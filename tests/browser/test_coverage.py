@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from fallback_gate.matrix import Cell, Column, Held, Matrix, Red
 from fallback_gate.model import Outcome, PolicySummary
+from fallback_gate.model.matrix import Cell, Column, Held, Matrix, Red
 from fallback_gate.reports import coverage_html
 from tests.browser.conftest import Open
 

@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from fallback_gate.covering import cover
-from fallback_gate.matrix import Cell, Column, Held
+from fallback_gate.model.matrix import Cell, Column, Held
+from fallback_gate.walks.cover import cover
 
 ROOT = Path(__file__).parents[2]
 TRACES, LOGS, PROFILES = ROOT / "sample_traces", ROOT / "sample_logs", ROOT / "sample_profiles"

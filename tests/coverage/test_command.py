@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from markdown_it import MarkdownIt
 
-from fallback_gate.matrix import Cell, Column, Held, Matrix, Red
 from fallback_gate.model import Outcome, PolicySummary
+from fallback_gate.model.matrix import Cell, Column, Held, Matrix, Red
 from fallback_gate.reports import coverage_html, coverage_report, safe
 from tests.coverage.matrices import LOGS, PROFILES, TRACES
 from tests.instruments.command import run

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.covering import cover
 from fallback_gate.errors import InputError, PolicyError
-from fallback_gate.matrix import Cell, Column, Matrix
 from fallback_gate.model import Kind, Outcome, Scope
+from fallback_gate.model.matrix import Cell, Column, Matrix
 from fallback_gate.reports import coverage_file
+from fallback_gate.walks.cover import cover
 from tests.coverage.matrices import LOGS, PROFILES, TODAY, TRACES, cells, columns, held
 from tests.instruments.command import run
 

@@ -9,7 +9,7 @@ import pytest
 from fallback_gate.coverage.alignment import aligned, calls
 from fallback_gate.coverage.gathered import OPERATOR, of_code
 from fallback_gate.coverage.output_code import Part, read
-from fallback_gate.matrix import Column
+from fallback_gate.model.matrix import Column
 from tests.coverage.matrices import LOGS, columns, held
 
 PREFIX = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "

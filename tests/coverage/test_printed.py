@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fallback_gate.matrix import Column
 from fallback_gate.model import Outcome
+from fallback_gate.model.matrix import Column
 from tests.coverage.matrices import LOGS, columns, held
 
 PLACED = LOGS / "onnxruntime" / "openvino-ext-verbose.1.24.log"

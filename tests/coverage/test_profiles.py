@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.matrix import Column
 from fallback_gate.model import Kind, Outcome
+from fallback_gate.model.matrix import Column
 from tests.coverage.matrices import PROFILES, cells, columns, held
 
 ORIGINS = sorted(PROFILES.glob("*.origin.yaml"))

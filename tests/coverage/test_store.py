@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fallback_gate.coverage import Collection, compare, load, merged
 from fallback_gate.coverage.store import parse
 from fallback_gate.errors import InputError
-from fallback_gate.matrix import SCHEMA, Cell, Column, Matrix, Step
 from fallback_gate.model import Kind, Scope
+from fallback_gate.model.matrix import SCHEMA, Cell, Column, Matrix, Step
 from fallback_gate.reports import coverage_file
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

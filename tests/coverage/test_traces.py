@@ -12,8 +12,8 @@ import pytest
 from fallback_gate.coverage.gathered import OPERATOR, is_gather
 from fallback_gate.coverage.kernel_names import column, computes, family
 from fallback_gate.instruments.trace.kernels import EAGER, GENERATED, LIBRARY, OTHER
-from fallback_gate.matrix import Column
 from fallback_gate.model import Kind, Outcome
+from fallback_gate.model.matrix import Column
 from tests.coverage.matrices import LOGS, TRACES, cells, columns, held
 
 COMPILED, GATHERED = TRACES / "moe-decoder.compiled.json.gz", TRACES / "moe-decoder.gathered.json.gz"

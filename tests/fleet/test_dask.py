@@ -17,10 +17,11 @@ import psutil
 import pytest
 from distributed import Client, LocalCluster
 
-from fallback_gate import check, jobs
-from fallback_gate.cluster import differences
+from fallback_gate import check
 from fallback_gate.errors import InputError
 from fallback_gate.model import Outcome, Verdict
+from fallback_gate.reading import jobs
+from fallback_gate.reading.cluster import differences
 
 from .conftest import Web
 

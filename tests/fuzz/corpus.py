@@ -22,7 +22,7 @@ import safetensors.numpy
 import zstandard
 
 from fallback_gate.compilers import FAMILIES, READERS, index
-from fallback_gate.history import Baseline
+from fallback_gate.model.history import Baseline
 from fallback_gate.reports import FORMATS
 from fallback_gate.reports.baseline_file import render as render_baseline
 from fallback_gate.verdict.baseline import held

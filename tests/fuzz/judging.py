@@ -14,15 +14,15 @@ from pathlib import Path
 
 from fallback_gate.compilers.book import Book, read_log
 from fallback_gate.gate import terms
-from fallback_gate.judging import Terms, judge
+from fallback_gate.judging.judge import Terms, judge
 from fallback_gate.model import Verdict
-from fallback_gate.run import Reading, Run, read, traces
+from fallback_gate.reading.run import Reading, Run, read, traces
+from fallback_gate.reading.workers import read_apart
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, expand
 from fallback_gate.sources.reader import Buffer, Reader
 from fallback_gate.sources.stream import Stream
 from fallback_gate.sources.traces import is_trace
-from fallback_gate.workers import read_apart
 
 TODAY = date(2026, 11, 30)
 NAME = "compile.log"

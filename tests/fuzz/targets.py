@@ -26,10 +26,10 @@ from fallback_gate.errors import GateError, Unreadable
 from fallback_gate.instruments import bench, counters, numerics
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.trace import reading
+from fallback_gate.judging.weigh import judge as judge_evidence
 from fallback_gate.model import Outcome
 from fallback_gate.policy.entry import Policy
 from fallback_gate.verdict import baseline_file, past_report, waiver
-from fallback_gate.weigh import judge as judge_evidence
 from tests.fuzz import corpus, invariants, mutate
 from tests.fuzz.judging import TODAY, judged, put
 from tests.test_wrapped import WRAPPINGS, wrapped

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate.errors import InputError
-from fallback_gate.exclusions import Cause, Exclusions, Standing
 from fallback_gate.instruments.exclusions import read, taken
 from fallback_gate.instruments.exclusions.dcgm import reasons
 from fallback_gate.instruments.exclusions.seen import Seen
+from fallback_gate.model.exclusions import Cause, Exclusions, Standing
 
 DATA = Path(__file__).parents[1] / "data" / "instruments"
 IDLE, BUSY, GATHER = (

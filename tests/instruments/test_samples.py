@@ -13,8 +13,8 @@ import yaml
 
 from fallback_gate.instruments.trace import Summary, evidence, read
 from fallback_gate.instruments.trace.kernels import EAGER
+from fallback_gate.judging.weigh import judge
 from fallback_gate.model import Class, Decision, Outcome, Verdict
-from fallback_gate.weigh import judge
 
 TRACES = Path(__file__).parents[2] / "sample_traces"
 ORIGINS = sorted(TRACES.glob("*.origin.yaml"))

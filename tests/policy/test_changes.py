@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.inputs import Direction, PolicyChange
-from fallback_gate.measures import QUANTITIES, SETTINGS
 from fallback_gate.model import Decision, Kind, RuleSource, Scope
+from fallback_gate.model.inputs import Direction, PolicyChange
+from fallback_gate.model.measures import QUANTITIES, SETTINGS
 from fallback_gate.policy import ColdEntry, HotEntry, Policy, judge, limits, load, messages, sheet
 from fallback_gate.policy.changes import SECTIONS, compare
 from fallback_gate.policy.entry import MATCH_KEYS

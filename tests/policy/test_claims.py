@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from fallback_gate.claims import METRICS
 from fallback_gate.errors import PolicyError
+from fallback_gate.model.claims import METRICS
 from fallback_gate.policy import load
 from fallback_gate.policy.claims import CLAIM_KEYS, ROLLBACK_KEYS
 

@@ -10,7 +10,7 @@ import pytest
 
 from fallback_gate.compilers import READERS
 from fallback_gate.errors import PolicyError
-from fallback_gate.measures import Ran
+from fallback_gate.model.measures import Ran
 from fallback_gate.policy.advice import advise
 from fallback_gate.policy.document import shown
 from fallback_gate.policy.draft import MOST

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.errors import PolicyError
-from fallback_gate.measures import QUANTITIES, SETTINGS, Cost, Limit, Measurement, State, limit
 from fallback_gate.model import Decision
+from fallback_gate.model.measures import QUANTITIES, SETTINGS, Cost, Limit, Measurement, State, limit
 from fallback_gate.policy import judge, load
 from fallback_gate.policy.instruments import hold
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from fallback_gate.errors import PolicyError
-from fallback_gate.measures import QUANTITIES, SETTINGS
 from fallback_gate.model import Class, Kind, Scope
+from fallback_gate.model.measures import QUANTITIES, SETTINGS
 from fallback_gate.policy import cases, checks, entry, judge, load, messages, sheet, shipped
 
 from .make import OURS, TODAY, event, written

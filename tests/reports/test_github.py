@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from fallback_gate.inputs import Repository
 from fallback_gate.model import Location, Outcome, Verdict
+from fallback_gate.model.inputs import Repository
 from fallback_gate.reports import github, safe, words
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE

@@ -13,8 +13,8 @@ import html5lib
 import pytest
 from hypothesis import given, settings
 
-from fallback_gate.inputs import EntryUse, Repository
 from fallback_gate.model import Class, Decision, Finding, Location, Outcome, State, Verdict
+from fallback_gate.model.inputs import EntryUse, Repository
 from fallback_gate.reports import html, safe, words
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
 
-from fallback_gate.inputs import Repository
 from fallback_gate.model import (
     Class,
     Decision,
@@ -23,6 +22,7 @@ from fallback_gate.model import (
     State,
     Verdict,
 )
+from fallback_gate.model.inputs import Repository
 from fallback_gate.reports import junit, safe, words
 from tests.reports import sample
 from tests.reports.test_safe import HOSTILE

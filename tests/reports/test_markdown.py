@@ -9,8 +9,8 @@ import cmarkgfm
 import html5lib
 from hypothesis import given, settings
 
-from fallback_gate.inputs import Repository
 from fallback_gate.model import Location, Outcome, State, Verdict
+from fallback_gate.model.inputs import Repository
 from fallback_gate.reports import markdown, safe
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE

@@ -8,8 +8,8 @@ import html5lib
 import pytest
 from junitparser import JUnitXml
 
-from fallback_gate.measures import Cost, Limit, Measured, Measurement, State
 from fallback_gate.model import Verdict
+from fallback_gate.model.measures import Cost, Limit, Measured, Measurement, State
 from fallback_gate.reports import github, gitlab, html, junit, markdown, sarif
 from tests.reports import consumers, sample
 from tests.reports.test_hostile import NASTY

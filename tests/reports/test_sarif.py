@@ -15,8 +15,8 @@ import pytest
 import sarif.loader
 from hypothesis import given, settings
 
-from fallback_gate.inputs import Repository, RulesFile
 from fallback_gate.model import Finding, Location, Outcome, PolicySummary, Verdict
+from fallback_gate.model.inputs import Repository, RulesFile
 from fallback_gate.reports import sarif as report
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE

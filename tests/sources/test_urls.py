@@ -247,5 +247,5 @@ def test_nothing_for_urls_is_imported_without_one() -> None:
         "asyncio",
         "distributed",
         "fallback_gate.sources.urls",
-        "fallback_gate.cluster",
+        "fallback_gate.reading.cluster",
     }.isdisjoint(loaded)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fallback_gate.errors import PolicyError
 from fallback_gate.events.fingerprint import fingerprint
-from fallback_gate.history import Baseline, Held
 from fallback_gate.model import (
     Class,
     Decision,
@@ -25,6 +24,7 @@ from fallback_gate.model import (
     Scope,
     Variants,
 )
+from fallback_gate.model.history import Baseline, Held
 from fallback_gate.reports import baseline_file
 from fallback_gate.verdict.baseline import held, judge
 from fallback_gate.verdict.baseline_file import load

@@ -10,7 +10,6 @@ import pytest
 
 from fallback_gate.errors import PolicyError
 from fallback_gate.events.fingerprint import fingerprint
-from fallback_gate.history import Baseline, Held
 from fallback_gate.model import (
     BaselineSummary,
     Class,
@@ -24,6 +23,7 @@ from fallback_gate.model import (
     RuleSource,
     Verdict,
 )
+from fallback_gate.model.history import Baseline, Held
 from fallback_gate.policy import document
 from fallback_gate.reports import baseline_file
 from fallback_gate.verdict import baseline_file as reading

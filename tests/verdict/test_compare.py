@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallback_gate.history import Fallback, Side, Step
 from fallback_gate.model import Kind
+from fallback_gate.model.history import Fallback, Side, Step
 from fallback_gate.verdict.compare import _DEVICE, compare
 
 TORCH = (("torch.compile", None),)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.history import Fallback, Side, Step
 from fallback_gate.model import (
     Class,
     CompilerProof,
@@ -22,6 +21,7 @@ from fallback_gate.model import (
     State,
     Verdict,
 )
+from fallback_gate.model.history import Fallback, Side, Step
 from fallback_gate.verdict.compare import compare, of_reports, of_verdict
 from fallback_gate.verdict.past_report import PastReport
 from tests.policy.make import TODAY, event

@@ -27,8 +27,8 @@ from fallback_gate.instruments.counters.sample import Format
 from fallback_gate.instruments.devices import Roof
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.instruments.roofline_plot import Point
-from fallback_gate.measures import SETTINGS, Measurement
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.model.measures import SETTINGS, Measurement
 
 INSTRUMENT: Final = "counters"
 KNOWN: Final = 0.95  # of the time must have both counters

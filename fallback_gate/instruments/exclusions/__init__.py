@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fallback_gate.environment import Environment, Version, counted
-from fallback_gate.exclusions import Outside
 from fallback_gate.instruments.exclusions import formats
 from fallback_gate.instruments.exclusions.causes import causes
 from fallback_gate.instruments.exclusions.seen import Seen
+from fallback_gate.model.environment import Environment, Version, counted
+from fallback_gate.model.exclusions import Outside
 
 
 def read(paths: Sequence[str], baseline: Sequence[str] = ()) -> Outside:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fallback_gate.exclusions import Cause, Exclusion, Exclusions, Standing
 from fallback_gate.instruments.exclusions.seen import Device, Seen
+from fallback_gate.model.exclusions import Cause, Exclusion, Exclusions, Standing
 
 BOOST: Final = 0.95  # of the most, from which a clock counts as boost
 MOSTLY: Final = 0.90  # of the busy looks, that have to show it

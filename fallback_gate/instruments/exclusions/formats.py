@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from fallback_gate.claims import Figure
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments import text
 from fallback_gate.instruments.exclusions import amd, ascend, dcgm, engines, nvidia
 from fallback_gate.instruments.exclusions.seen import Seen
+from fallback_gate.model.claims import Figure
 
 KNOWN: Final = (
     "nvidia-smi -q (text or -x), nvidia-smi dmon, dcgmi dmon, DCGM's Prometheus text, amd-smi metric, "

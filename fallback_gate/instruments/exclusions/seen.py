@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from fallback_gate.claims import Figure
+from fallback_gate.model.claims import Figure
 
 BUSY: Final = 10.0  # per cent of use from which a device is at work
 MOST_CLOCKS: Final = 4096  # different clocks that are kept of one device

@@ -18,7 +18,7 @@ from fallback_gate.instruments.trace import kernels
 from fallback_gate.instruments.trace.links import function
 from fallback_gate.instruments.trace.regions import Part
 from fallback_gate.instruments.trace.summary import Operator, Summary
-from fallback_gate.measures import Cost
+from fallback_gate.model.measures import Cost
 
 
 def costs(summary: Summary) -> dict[tuple[str, str], Cost]:

@@ -8,7 +8,7 @@ from fallback_gate.instruments.trace import kernels
 from fallback_gate.instruments.trace.fused import fused
 from fallback_gate.instruments.trace.links import function, location
 from fallback_gate.instruments.trace.summary import Operator, Summary
-from fallback_gate.measures import Ran
+from fallback_gate.model.measures import Ran
 
 _OPERATOR = re.compile(r"(?!at::|c10::|caffe2::|cutlass|cub::)[A-Za-z_]\w*::[A-Za-z_][\w.]*")
 

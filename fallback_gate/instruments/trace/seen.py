@@ -14,8 +14,8 @@ from fallback_gate.instruments.trace import kernels
 from fallback_gate.instruments.trace.costs import costs
 from fallback_gate.instruments.trace.links import function, location
 from fallback_gate.instruments.trace.summary import Operator, Summary
-from fallback_gate.measures import Measurement
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.model.measures import Measurement
 
 COMPILER = "trace"
 EAGER_OPERATOR = "trace/eager-operator"

@@ -1,0 +1,262 @@
+"""The second half of the walk: from what the logs of a run say to one verdict, by given terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from fallback_gate import policy as policies
+from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.errors import EXIT_USAGE
+from fallback_gate.instruments.evidence import Evidence
+from fallback_gate.judging.surroundings import AUTO, environment, surroundings
+from fallback_gate.judging.weigh import costed, dearest_first, weigh
+from fallback_gate.model import (
+    EXIT_CODES,
+    Decision,
+    Event,
+    Finding,
+    LogReport,
+    Outcome,
+    ProcessVerdict,
+    Verdict,
+)
+from fallback_gate.model.environment import Environment
+from fallback_gate.model.exclusions import Outside
+from fallback_gate.model.history import Baseline
+from fallback_gate.model.inputs import RulesFile
+from fallback_gate.policy.entry import Policy
+from fallback_gate.reading.run import Run
+from fallback_gate.verdict import baseline as baselines
+from fallback_gate.verdict import decide
+from fallback_gate.verdict import excerpts as lines_around
+from fallback_gate.verdict.processes import Processes
+from fallback_gate.verdict.processes import processes as find_processes
+from fallback_gate.verdict.proof import located, process_verdict
+
+if TYPE_CHECKING:
+    from fallback_gate.verdict.waiver import Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """By what a run is judged; as the arguments of `gate.check`, read and found valid."""
+
+    policy: Policy
+    book: Book
+    today: date
+    own_rules: tuple[RulesFile, ...] = ()
+    baseline: Baseline | None = None
+    pardon: Waiver | None = None
+    release: str = ""
+    exit_zero: bool = False
+    strict: bool = False
+    excerpts: bool = False
+    run_at: datetime | None = None
+    expect_ranks: int | None = None
+    sealed: bool = False
+    evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
+    outside: Outside | None = None  # what files of evidence say of the device and the load
+    environment: Environment | str = AUTO
+    tool_version: str = ""
+    absent: tuple[str, ...] = ()  # files that the commit which judges does not have
+
+
+def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
+    """The verdict of a run that was read; `errors` are inputs that could not be."""
+    rule, book, today = terms.policy, terms.book, terms.today
+    found = find_processes(run.logs, book.readers)
+    weighed = weigh(terms.evidence, rule, today)
+    findings, ruling = judged(run.fold.events(run.lines, found.alias), terms, weighed.findings)
+    processes = _process_verdicts(run, found, book, rule, findings)
+    here, outcomes = found.by_log(), {process.key: process.outcome for process in processes}
+    reports = tuple(
+        _log_report(log, run, {outcomes[key] for key in here.get(log, ()) if key in outcomes}, book)
+        for log in run.logs
+    )
+    unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
+    limits = policies.limits(findings, rule)
+    machine = environment(terms.environment, run.seals, processes, terms.outside)
+    around = surroundings(rule, terms.environment, machine, terms.outside, terms.evidence, findings)
+    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
+    asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
+    asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
+    ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
+    missing = [
+        *weighed.open,
+        *(ruling.open if ruling else ()),
+        *decide.expectations(processes, rule, asked, ranks),
+    ]
+    missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
+    if terms.sealed:
+        missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
+    smells = _smells(run)
+    if terms.strict:
+        missing += [*smells, *unknown]
+    proven = decide.whole(processes, reports, rule, limits, missing)
+    fit = (
+        proven and not around.open
+    )  # an artefact to fall back to says nothing of fallbacks, and must be there
+    outcome = decide.outcome(findings, limits, fit)
+    summary = None
+    if terms.pardon is not None:
+        from fallback_gate.verdict import waiver as waivers
+
+        summary = waivers.apply(terms.pardon, terms.release, today, outcome, findings, bool(limits.exceeded))
+        if summary.applied:
+            outcome = Outcome.WAIVED if fit else Outcome.UNPROVEN
+    exit_code = EXIT_USAGE if errors else EXIT_CODES[outcome]
+    if terms.exit_zero and exit_code == EXIT_CODES[Outcome.BLOCKED]:
+        exit_code = 0
+    return Verdict(
+        outcome=None if errors else outcome,
+        exit_code=exit_code,
+        today=today,
+        policy=rule.summary._replace(entries=policies.uses(rule, findings, today)),
+        logs=reports,
+        processes=processes,
+        findings=findings,
+        proven=proven,
+        baseline=ruling.summary if ruling else None,
+        reasons=(*limits.exceeded, *limits.open, *missing, *around.open),
+        notes=(
+            *(() if terms.strict else (*unknown, *smells)),
+            *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
+            *policies.notes(rule, findings, today),
+            *_from_commit(terms),
+            *weighed.notes,
+            *around.notes,
+            *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
+        ),
+        errors=tuple(errors),
+        waiver=summary,
+        tool_version=terms.tool_version,
+        rules_files=terms.own_rules,
+        run_at=terms.run_at,
+        measurements=weighed.measured,
+        environment=around.environment,
+        exclusions=around.exclusions,
+        claims=around.claims,
+        rollback=around.rollback,
+        excerpts=lines_around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
+    )
+
+
+def judged(
+    events: Iterable[Event], terms: Terms, seen: Sequence[Finding] = ()
+) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
+    """The events under policy and baseline, with what instruments have seen, and what the baseline says."""
+    dear = (costed(event, terms.evidence) if terms.evidence else event for event in events)
+    told = (policies.judge(event, terms.policy, terms.today) for event in dear)
+    findings = dearest_first((*told, *seen))
+    ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
+    return (ruling.findings if ruling else findings), ruling
+
+
+def _process_verdicts(
+    run: Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
+) -> tuple[ProcessVerdict, ...]:
+    """The verdict of each process, in the order of logs and ranks."""
+    guilty = {p for f in findings if f.decision is Decision.BLOCKED for p in f.event.processes}
+    joined = {other for others in found.also.values() for other in others}
+    verdicts = [
+        process_verdict(
+            process,
+            [(key.log, found.evidence[key]) for key in (process, *found.also.get(process, ()))],
+            book.readers,
+            rule,
+            process in guilty,
+        )
+        for process in found.evidence
+        if process not in joined
+    ]
+    order = {log: at for at, log in enumerate(run.logs)}
+    verdicts.sort(key=lambda v: (order[v.log], -1 if v.rank is None else v.rank, v.pid or -1, v.host or ""))
+    wanted: dict[str, set[int]] = {}
+    for verdict in verdicts:
+        for compiler in verdict.compilers:
+            positions = (proof.line for proof in compiler.proof.values() if proof.line is not None)
+            wanted.setdefault(verdict.log, set()).update(positions)
+    numbers = {log: run.lines(log, positions) for log, positions in wanted.items()}
+    return located(verdicts, numbers)
+
+
+def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
+    """What is told of one log; `mine` are the outcomes of its processes."""
+    source, said = run.sources[log], run.logs[log]
+    recognised = run.speaks(log)
+    outcome: Outcome | None
+    if Outcome.BLOCKED in mine:
+        outcome = Outcome.BLOCKED
+    elif said.extent.problem or Outcome.UNPROVEN in mine:
+        outcome = Outcome.UNPROVEN
+    elif recognised:
+        outcome = Outcome.PASS
+    else:
+        outcome = Outcome.UNPROVEN if source.named else None
+    problem = said.extent.problem
+    if outcome is Outcome.UNPROVEN and not recognised and not problem:
+        problem = _nothing_known(said, book)
+    seal = run.seals.get(log)
+    as_on_disk = seal is not None and source.size == said.extent.bytes
+    return LogReport(
+        path=log,
+        bytes=source.size if source.size is not None else said.extent.bytes,
+        lines=run.line_counts.get(log, seal.lines if seal else None),
+        sha256=run.hashes.get(log, seal.sha256 if seal and as_on_disk else None),
+        recognised=recognised,
+        sealed=seal is not None,
+        outcome=outcome,
+        problem=problem,
+    )
+
+
+def _nothing_known(said: LogEvidence, book: Book) -> str:
+    """Why a log without any known line is unproven, and how to record one that says something."""
+    if not said.extent.bytes:
+        return "the log is empty"
+    reader = next(reader for reader in book.readers.values() if reader.setting)
+    return (
+        "no line of a known compiler: at its default level a compiler may fall back without a word. "
+        f"Record the log with the settings that show it ({reader.name}: {reader.setting}; other compilers: "
+        "fallback-gate explain NAME)"
+    )
+
+
+def _from_commit(terms: Terms) -> list[str]:
+    """What the working tree makes of the files that judge, where those of a commit do."""
+    summary = terms.policy.summary
+    if summary.revision is None:
+        return []
+    name = summary.revision.name
+    notes = [f"{file} is not at {name}: judged as if it were not there" for file in terms.absent]
+    for change in summary.changes:
+        if change.may_loosen:
+            spot = change.new or change.old
+            what = f"{change.key}: {change.what}{f' ({spot})' if spot else ''}"
+            notes.append(f"judged by {name}; the working tree has {change.direction.value} {what}")
+    return notes
+
+
+def _unrecognised(reports: Sequence[LogReport]) -> list[str]:
+    """A note for each log that was found beside others and holds no known compiler."""
+    return [f"{log.path}: no line of a known compiler; not judged" for log in reports if log.outcome is None]
+
+
+def _smells(run: Run) -> list[str]:
+    """A sentence for each wording that smells of a fallback and that no rule knew."""
+    found = []
+    for log, said in run.logs.items():
+        lines = run.lines(log, [near.position for near in said.near.values()]) if said.near else {}
+        for near in said.near.values():
+            one = near.count == 1
+            if near.rule:
+                what = f"{'has' if one else 'have'} the anchor of {near.rule}, but its pattern does not match"
+            else:
+                what = f"{'smells' if one else 'smell'} of a fallback that no rule knows"
+            place = f"{log}:{lines.get(near.position, '?')}"
+            number = "1 line" if one else f"{near.count} lines"
+            found.append(f"{number} {what}; {place}: {near.text.strip()[:160]}")
+    return found
