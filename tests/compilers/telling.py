@@ -18,7 +18,7 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book, LogEvidence, read_log
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.model import Kind, ProcessKey, Proof, Report
-from fallback_gate.run import Run, read, traces
+from fallback_gate.reading.run import Run, read, traces
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
 
