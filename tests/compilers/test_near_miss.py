@@ -64,6 +64,8 @@ def test_one_note_a_wording(tmp_path: Path) -> None:
 
 
 def test_a_known_fallback_is_no_near_miss() -> None:
-    for log in sorted((SAMPLES / "torch").glob("*.log")):
+    logs = sorted((SAMPLES / "torch").glob("*.log"))
+    assert logs
+    for log in logs:
         verdict = check([log], "builtin:strict")
         assert [note for note in verdict.notes if "smell" in note] == [], log.name
