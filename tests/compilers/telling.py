@@ -35,8 +35,9 @@ def of_lines(lines: Sequence[str]) -> Told:
     scan = Scan(BOOK.anchors, BytesIO(text), count_lines=True)
     said = read_log("", scan, BOOK, lambda *one: reports.append(one))
     shown = dict(enumerate("\n".join(lines).split("\n"), 1))
-    told = {"reports": [_report(report, whose, shown) for report, whose in reports]}
-    return _whole(told | {"processes": _processes(said, lambda position: position, facts=True)})
+    told: Told = {"reports": [_report(report, whose, shown) for report, whose in reports]}
+    told["processes"] = _processes(said, lambda position: position, facts=True)
+    return _whole(told | {"near misses": [near.text[:200] for near in said.near.values()]})
 
 
 def of_nothing(reader: Reader) -> Told:
@@ -64,8 +65,9 @@ def of_file(path: Path) -> Told:
             _report(report._replace(position=lines[report.position]), whose, None)
             for report, whose in reports
         ]
-        processes = _processes(said, lines.get, facts=False)
-        told[os.path.basename(source.path)] = _whole({"reports": _together(shown), "processes": processes})
+        of = {"reports": _together(shown), "processes": _processes(said, lines.get, facts=False)}
+        near = [near.text[:200] for near in said.near.values()]
+        told[os.path.basename(source.path)] = _whole(of | {"near misses": near})
     return told
 
 
@@ -89,12 +91,8 @@ def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) 
         told["location"] = _whole(report.location._asdict())
     if lines is not None and report.text != lines.get(report.position):
         told["text"] = report.text
-    told["process"] = _process(
-        whose._replace(
-            rank=whose.rank if whose.rank != report.rank else None,
-            pid=whose.pid if whose.pid != report.pid else None,
-        )
-    )
+    rank = None if whose.rank == report.rank else whose.rank
+    told["process"] = _process(whose._replace(rank=rank, pid=None if whose.pid == report.pid else whose.pid))
     return _whole(told)
 
 
@@ -134,23 +132,22 @@ def _evidence(name: str, evidence: Evidence, line: Callable[[int], int | None], 
     reader = READERS[name]
     found: Told = {"version": reader.version(evidence)}
     for marker, seen in evidence.facts.items():
-        if facts:
-            rows = [
-                [
-                    line(at),
-                    *fact,
-                    *([f"x{evidence.times(marker, fact)}"] if evidence.times(marker, fact) > 1 else []),
-                ]
-                for fact, at in seen.items()
-            ]
-            found.setdefault("facts", {})[marker] = rows
-        else:
-            found.setdefault("facts", {})[marker] = f"{len(seen)} of {evidence.counts[marker]}"
+        rows = _facts(evidence, marker, line) if facts else f"{len(seen)} of {evidence.counts[marker]}"
+        found.setdefault("facts", {})[marker] = rows
     found["trouble"] = evidence.trouble
     found["proof"] = _proofs(reader.prove(evidence), reader.setting, line)
     if found["proof"] == of_nothing(reader)["proof"]:
         del found["proof"]
     return _whole(found)
+
+
+def _facts(evidence: Evidence, marker: str, line: Callable[[int], int | None]) -> list[list[Any]]:
+    """The facts of a marker: the line of the first, what it tells, and how often."""
+    rows: list[list[Any]] = []
+    for fact, at in evidence.facts[marker].items():
+        times = evidence.times(marker, fact)
+        rows.append([line(at), *fact, *([f"x{times}"] if times > 1 else [])])
+    return rows
 
 
 def _proofs(proofs: Mapping[Kind, Proof], setting: str, line: Callable[[int], int | None]) -> list[Told]:
