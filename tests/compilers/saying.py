@@ -1,4 +1,4 @@
-"""Write what stands in tests/compilers/said: `python -m tests.compilers.saying`; see `HEAD`."""
+"""Write what stands in tests/compilers/said: `make said`, or `python -m tests.compilers.saying`; see `HEAD`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SAID = Path(__file__).parent / "said"
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 HEAD = """\
 # What the readers make of {what}: tests/compilers/telling.py says what is left out.
-# `python -m tests.compilers.saying` writes it anew. Each line that changes is to be read against the log itself:
-# a value that is wrong is a bug of the reader, and is mended, not kept.{more}
+# `make said` writes it anew. Each line that changes is to be read against the log itself: a value that is wrong is a
+# bug of the reader, and is mended, not kept.{more}
 """
 MORE = """
 # `reader`: the proof of a log that says nothing. `of`: an example of a rule or a marker, from its declaration.

@@ -1,8 +1,7 @@
 """Room 3: the whole of what each reader makes of its own examples, of further lines and of the sample logs.
 
 The files in said/ tell it: operator, names, reason, place, line, and each proof with its why. Other tests hold
-the reasons behind them; this one holds every word. How to write them anew, and that each change is to be read, stands
-in their heads.
+the reasons behind them; this one holds every word. `make said` writes them anew; each change is to be read.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def test_each_reader_and_each_example_is_told_of(name: str) -> None:
     readers = saying.family(name)
     assert [entry["reader"] for entry in SAID[name] if "reader" in entry] == [one.name for one in readers]
     told = [{"of": entry["of"], "log": entry["log"]} for entry in SAID[name] if "of" in entry]
-    assert told == list(saying.examples(readers))
+    assert told == list(saying.examples(readers)), "run `make said`, and read what it wrote"
 
 
 @pytest.mark.parametrize(
