@@ -10,7 +10,7 @@ FUZZED := $(FAMILY)
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit fuzz fault-drill test-compilers test-browser test-fleet docs pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
+.PHONY: help demo test lint types unit fuzz fault-drill test-compilers test-browser test-fleet docs said pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ fault-drill: $(VENV)/.developed ## Kill the gate KILLS times while it writes: no
 docs: $(VENV)/.developed ## Write what the pages and the index of readers take from the code
 	$(BIN)/python scripts/index_readers.py
 	$(BIN)/python docs/generate.py
+
+said: $(VENV)/.developed ## Write what the readers make of their examples and of the sample logs, for you to read
+	$(BIN)/python -m tests.compilers.saying
 
 pieces: $(VENV)/.developed ## Choose anew what the scan looks for
 	$(BIN)/python benchmarks/choose_pieces.py

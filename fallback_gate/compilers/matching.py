@@ -86,7 +86,11 @@ def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Ma
             text, timeout=min(rule.limit or 0, max(budget.left, 0.001))
         )
     except TimeoutError:
-        raise OutOfTime(f"the pattern of rule {rule.id} took more than {rule.limit} s on one line") from None
+        if budget.left >= (rule.limit or 0):
+            raise OutOfTime(
+                f"the pattern of rule {rule.id} took more than {rule.limit} s on one line"
+            ) from None
+        budget.left = 0
     finally:
         budget.left -= time.process_time() - began
     if budget.left <= 0:

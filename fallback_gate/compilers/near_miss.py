@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from fallback_gate.compilers.torch.log import parse
-from fallback_gate.scan.record import Record
+from fallback_gate.scan.record import LONGEST_LINE, Record
 
 PHRASES = (  # without a first letter that may be a capital
     "all back to",
@@ -63,6 +63,8 @@ def wording(record: Record) -> str | None:
         or text.lstrip().startswith(("#", "//", "raise ", "File "))
     ):
         return None
+    if "\\n" in text and record.end - record.start > LONGEST_LINE:
+        return None  # a part of a long line that quotes others, as those of structured traces do
     return plain(text)
 
 

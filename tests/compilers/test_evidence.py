@@ -247,7 +247,7 @@ def test_a_pattern_that_we_do_not_trust_has_a_budget() -> None:
     with pytest.raises(OutOfTime, match=r"the pattern of rule acme/x took more than 0.01 s on one line"):
         list(read_rule(acme(pattern="(acme|a|aa)+$", limit=0.01), record("acme" + "a" * 60 + "!"), Budget()))
     budget = Budget(left=0.01)
-    with pytest.raises(OutOfTime, match="rule acme/x"):
+    with pytest.raises(OutOfTime, match="the patterns of the policy took more than 10 s on this log"):
         list(read_rule(acme(pattern="(acme|a|aa)+$", limit=600.0), record("acme" + "a" * 60 + "!"), budget))
     assert budget.left <= 0.0
     assert Budget().left == matching.BUDGET_SECONDS == 10.0

@@ -63,7 +63,17 @@ def test_one_note_a_wording(tmp_path: Path) -> None:
     assert [one.split(" of ")[0] for one in told] == ["7 lines smell", "1 line smells"]
 
 
+def test_the_middle_of_a_long_line_that_quotes_others_is_none(tmp_path: Path) -> None:
+    """A structured trace has the text of an exception in one line, further in than the scan looks back."""
+    quoted = "x" * 20_000 + r" skipped\n  falling back to eager\n" + "x" * 20_000
+    assert judged(tmp_path, (f'V {{"fail": "{quoted}"}}',), strict=True) == (Outcome.PASS, [])
+    for plain in (f"{'x' * 20_000} skipped  falling back to eager", r"skipped\n  falling back to eager"):
+        assert judged(tmp_path, (plain,), strict=True)[0] is Outcome.UNPROVEN
+
+
 def test_a_known_fallback_is_no_near_miss() -> None:
-    for log in sorted((SAMPLES / "torch").glob("*.log")):
+    logs = sorted((SAMPLES / "torch").glob("*.log"))
+    assert logs
+    for log in logs:
         verdict = check([log], "builtin:strict")
         assert [note for note in verdict.notes if "smell" in note] == [], log.name

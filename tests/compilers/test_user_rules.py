@@ -143,3 +143,81 @@ def test_any_bad_pattern_is_a_fault(pattern: str) -> None:
 
 def test_a_marker_may_name_its_facts_as_it_likes() -> None:
     assert faults(replace(MARKER, pattern=r"acme: finished, (?P<anything>\d+) ops")) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"anchor": "no "}, (("anchor",), "the anchor has 3 characters", "take at least 4 that stand in the message as they are")),
+        ({"anchor": "{n} no", "matches": ()}, (("anchor",), "the anchor has 3 characters beside its numbers", "take at least 4 that stand in the message as they are")),
+        ({"anchor": "a" * 201, "matches": ()}, (("anchor",), "the anchor is longer than 200 characters", "a few words are enough")),
+        ({"anchor": "for sort"}, (("matches", 1), "the anchor does not stand in this line", "correct one of them")),
+        ({"anchor": "kernel {n}", "matches": GOOD.matches[:1]},
+         (("matches", 0), "the anchor does not stand in this line ({n} in it stands for a number)", "correct one of them")),
+        ({"pattern": "é" * 2048 + "a", "matches": ()}, (("pattern",), "the pattern is longer than 4096 bytes", "declare two messages")),
+        ({"pattern": "a{1001}", "matches": ()}, (("pattern",), "the pattern repeats something more than 1000 times", "use + or *")),
+        ({"pattern": "(a{10}){1000}b", "matches": ()},
+         (("pattern",), "the pattern's counted repeats of groups make more than 20000 in all", "use + or *")),
+        ({"pattern": "(?P<opp>acme)x", "matches": ()}, (("pattern",), "the pattern has an unknown named group opp",
+         "the nearest known one is op (known: op, reason, file, line, function, layer)")),
+        ({"matches": ("acme: no kernel for a\r",)}, (("matches", 0), "this is more than one line", "give one line of the log an item")),
+        ({"pattern": "acme: no kernel for sort"}, (("matches", 1), "the pattern does not match this line", "correct one of them")),
+        ({"pattern": r"^\[rank|sort", "ignores": ()}, (("matches", 1), "the pattern does not match this line without its envelope"
+         " (timestamp, rank, colour), which is taken off first", "correct one of them")),
+        ({"matches": ("$ acme: no kernel for x",)}, (("matches", 0), "in this line the message stands in quotes, a comment or a"
+         " shell's command", "there it is no message: give the line as the compiler prints it")),
+        ({"ignores": ("x", "[rank1]: acme: no kernel for x")}, (("ignores", 1), "the pattern matches this line", "correct one of them")),
+        ({"pattern": "x*"}, (("pattern",), "the pattern matches the empty text", "say what must stand there")),
+        ({"anchor": "aaaa", "pattern": "(a|aa)+$", "matches": (A,), "ignores": (A + "!",)},
+         (("pattern",), "the pattern takes longer than 0.2 s on one of its own lines", "take nested repetition out of it")),
+    ],
+)  # fmt: skip
+def test_a_fault_in_its_own_words(changed: dict[str, object], said: tuple[object, str, str]) -> None:
+    assert faults(replace(GOOD, **changed)) == (said,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"anchor": "acme", "ignores": ()},
+        {"anchor": "a" * 200, "matches": ()},
+        {"pattern": "é" * 2048, "matches": ()},
+        {"pattern": "acme.*a{1000}", "matches": ("acme: no kernel " + "a" * 1000,)},
+        {"pattern": "(b){100}a{200}", "matches": ()},
+        {"pattern": "(?P<op>a)(?P<reason>b)(?P<file>c)(?P<line>d)(?P<function>e)(?P<layer>f)", "matches": ()},
+        {"id": None, "compiler": None, "anchor": None, "pattern": None},
+    ],
+)
+def test_what_is_just_no_fault(changed: dict[str, object]) -> None:
+    assert faults(replace(GOOD, **changed)) == ()  # type: ignore[arg-type]
+
+
+def test_a_rule_whole() -> None:
+    said = replace(GOOD, meaning="No kernel", next="Write one.")
+    assert read(said, "p.yaml:7") == Rule(
+        "acme/no-kernel", "acme", ("acme: no kernel",), GOOD.pattern or "", Kind.OP_FALLBACK, Scope.OPERATOR,
+        meaning="No kernel", help="No kernel. Write one.", seen_in="p.yaml:7", matches=GOOD.matches,
+        ignores=GOOD.ignores, limit=USER_PATTERN_SECONDS,
+    )  # fmt: skip
+    way_out = "The message is declared in the policy (p.yaml:7); ask who declared it for the way out."
+    for meaning, told in (
+        (None, way_out),
+        ("Why? ", f"Why?  {way_out}"),
+        ("No! ", f"No!  {way_out}"),
+        ("No", f"No. {way_out}"),
+    ):
+        rule = read(replace(GOOD, meaning=meaning), "p.yaml:7")
+        assert isinstance(rule, Rule)
+        assert (rule.meaning, rule.help) == (meaning or "what the policy says of it (p.yaml:7)", told)
+
+
+def test_a_marker_whole() -> None:
+    said = replace(MARKER, meaning="The end.", ignores=("acme",), starts=True)
+    assert read(said, "p.yaml:7") == Marker(
+        "acme/end", "acme", ("acme: finished",), MARKER.pattern or "", "The end.", "p.yaml:7",
+        matches=MARKER.matches, ignores=("acme",), proves=frozenset({Kind.OP_FALLBACK}), ends=True, starts=True,
+        limit=USER_PATTERN_SECONDS,
+    )  # fmt: skip
+    bare = read(replace(MARKER, ends=False), "p.yaml:7")
+    assert isinstance(bare, Marker)
+    assert (bare.shows, bare.ends, bare.starts) == ("what the policy says of it (p.yaml:7)", False, False)

@@ -126,10 +126,12 @@ def test_an_end_that_could_be_a_broken_connection_proves_nothing(web: Web) -> No
 def test_memory_is_bounded_by_blocks(web: Web) -> None:
     web.objects["/big"] = bytes(64 << 20)
     with Object(Remote(f"{web.url}/big")) as opened:
-        buffer = bytearray(1 << 20)
-        while opened.readinto(buffer):
+        buffer, read = bytearray(1 << 20), 0
+        while count := opened.readinto(buffer):
+            read += count
             held = len(opened._block) + sum(end - opened._at for end, _ in list(opened._ahead)[-1:])
             assert held <= 4 * (8 << 20)
+    assert read == 64 << 20
 
 
 @pytest.mark.parametrize(("status", "why"), [(404, "no such object"), (403, "the server answers 403")])

@@ -167,9 +167,9 @@ def test_columns_as_a_terminal_counts_them(text: str, wide: int) -> None:
 
 def test_wide_names_at_forty_columns() -> None:
     event = sample.event(op="演算子🚀" * 12, reason="原因は" * 60)
-    for line in render(
-        sample.blocked_run(findings=(sample.blocked(event),)), color=False, width=40
-    ).splitlines():
+    page = render(sample.blocked_run(findings=(sample.blocked(event),)), color=False, width=40)
+    assert "演算子" in page
+    for line in page.splitlines():
         assert layout.columns(line) <= 40
 
 
@@ -260,7 +260,9 @@ def test_a_short_excerpt_stands_beside_its_place() -> None:
 @pytest.mark.parametrize("width", [24, 40, 79, 80, 100, 200])
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_each_line_fits(name: str, width: int, verbose: int) -> None:
-    for line in lines(RUNS[name], width=width, verbose=verbose):
+    page = lines(RUNS[name], width=width, verbose=verbose)
+    assert page
+    for line in page:
         assert layout.columns(line) <= width
         assert line == line.rstrip()
 

@@ -40,13 +40,15 @@ def jax_site(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iter
     what = "callback" if rule is CALLBACK else "expanded"
     for one in rows(facts.get("sites")):
         if one.get("what") == what:
-            told, path = text(one.get("name")), text(one.get("path")).split("/")
+            told, where = text(one.get("name")), text(one.get("path"))
+            path = where.split("/")
             op = told.removesuffix("_general") if what == "expanded" else path[-1] or told
             jitted = [
                 part.partition("(")[2].removesuffix(")") for part in reversed(path) if part.startswith("jit(")
             ]
             further = (op, f"jax.{op}", f"lax.{op}", told)
-            report = base(rule, record, closing, op, f"{told} in {text(one.get('path'))}", *further)
+            reason = f"{told} in {where}" if where else told
+            report = base(rule, record, closing, op, reason, *further)
             own = text(one.get("function"))
             report = report._replace(stack=tuple(dict.fromkeys(filter(None, (own, *jitted)))))
             if file := text(one.get("file")):

@@ -93,7 +93,7 @@ def reference(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Ite
         said = model.get("reference")
         for one in said if isinstance(said, list) else ():
             if isinstance(one, list) and len(one) == 3 and all(map(text, one)):
-                report = base(rule, record, closing, "*", "")
+                report = base(rule, record, closing, "*", f"{text(one[0])} runs {text(one[1])}")
                 yield openvino_kernels.named(report, one[0], text(one[2]), one[1])
 
 

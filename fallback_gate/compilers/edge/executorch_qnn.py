@@ -45,7 +45,7 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         if not cause:
             break
         causes.append(cause["cause"].strip())
-    why = "; ".join(reversed(causes)) or match["result"]
+    why = "; ".join(reversed(causes)) or match["result"].replace("False", "not supported")
     yield shared.named(by_groups(rule, record, match), match["op"])._replace(reason=why[:600])
 
 

@@ -90,7 +90,7 @@ PRECISION = Rule(
     ignores=("every result obeys the requested constraints and reports truncation",),
     read=lambda rule, record, match: (
         layers.named(by_groups(rule, record, match), match["a"] or match["b"])._replace(
-            reason=match["r1"] or f"missing {match['r2']}"
+            reason=f"no implementation {match['r1']}" if match["r1"] else f"missing {match['r2']}"
         ),
     ),
 )

@@ -56,7 +56,7 @@ REFUSED = Rule(
         "Unable to validate diagonal size",
     ),
     pattern=SAYS
-    + r"(?:\[[\w ]{1,40} validator\] (?P<r1>.{1,300}?) ?(?P<op>aten(?:::|\.)\w{1,60}) will run in PyTorch"
+    + r"(?:\[[\w ]{1,40} validator\] (?P<r1>.{1,300}?)(?:\. Therefore,|[.;,])? (?P<op>aten(?:::|\.)\w{1,60}) will run in PyTorch"
     r"|(?P<o2>aten\.repeat|linalg_cross) node (?P<node>\S{1,120}) (?P<r2>.{1,300}?)[.;] [Ff]alling back to PyTorch"
     r"|(?P<o3>Strided \+ dilated deconvolution) '(?P<n3>[^']{1,120})' (?P<r3>is not supported on TensorRT-RTX)"
     r"|(?P<o4>Concatenation) (?P<r4>rejected by TRT), "

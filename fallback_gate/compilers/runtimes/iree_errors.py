@@ -43,6 +43,7 @@ NOT_LEGALIZED = Rule(
         by_groups(rule, record, match)._replace(
             op=_spelled(match["what"])[0],
             names=_spelled(match["what"]),
+            files=(match["where"],),
             reason=match["why"],
             location=Location(match["where"], int(match["at"])),
         ),

@@ -78,14 +78,16 @@ RETRIED = Rule(
 def of_library(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The provider by the name of its library."""
     name = provider_named(match["library"])
-    yield by_groups(rule, record, match)._replace(op=name, names=(name,))
+    yield by_groups(rule, record, match)._replace(
+        op=name, names=(name,), reason=match["reason"].strip() or match["what"]
+    )
 
 
 NOT_LOADED = Rule(
     id="onnxruntime/provider-not-loaded",
     compiler=NAME,
     anchor=("onnxruntime_providers_",),
-    pattern=r"(?:Failed to load library|Error loading|LoadLibrary failed with error) .{0,1000}?onnxruntime_providers_(?P<library>\w{2,40}?)\.(?:so|dll|dylib)\b(?P<reason>.*)",
+    pattern=r"(?P<what>Failed to load library|Error loading|LoadLibrary failed with error) .{0,1000}?onnxruntime_providers_(?P<library>\w{2,40}?)\.(?:so|dll|dylib)\b[\"']?(?: with error:)?(?P<reason>.*)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="The library of the provider, or one that it needs, is missing: the session runs on the providers behind it.",

@@ -30,7 +30,7 @@ SLOW_KERNEL = Rule(
     ),
     pattern=r"(?P<reason>(?P<nbits>Falling back to using unpacked compute mode for the Matmul operation)"
     r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path)"
-    r"|.{0,300}?falling back to Memory Efficient Attention or Unfused path)",
+    r"|[^\]\s][^\]]{0,300}?falling back to Memory Efficient Attention or Unfused path)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The fast kernel can't be used here: weights are dequantised first, or attention is not fused.",

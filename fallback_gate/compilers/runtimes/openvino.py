@@ -39,7 +39,7 @@ _NAME = Pattern(r"[A-Za-z_][\w.:]{0,200}")
 
 def unconverted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """One report for each operator of the list."""
-    report = by_groups(rule, record, match)._replace(reason=match[0].strip())
+    report = by_groups(rule, record, match)._replace(reason=match[0].strip().removeprefix("-- "))
     found: dict[str, None] = {}
     rest = match["listed"]
     while (name := _NAME.search(rest)) and len(found) < MOST_OPERATORS:
@@ -130,7 +130,7 @@ NO_PLUGIN = Rule(
     id="openvino/plugin-not-loaded",
     compiler=NAME,
     anchor=("Cannot load library ", "Context was not initialized for "),
-    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^\s*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)(?P<reason>.*)",
+    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^\s*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)[\"']?:?\s?(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="The device that the program names can't be used: the model is not compiled for it.",

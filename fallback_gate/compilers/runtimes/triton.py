@@ -199,7 +199,7 @@ FAILED = Rule(
         "Failures have been detected while processing an MLIR pass pipeline",
     ),
     pattern=_PLACE
-    + r"error: (?P<why>unsupported target: '?\w{1,40}|Failures have been detected while processing an MLIR pass pipeline)",
+    + r"error: (?P<why>unsupported target: '?\w{1,40}'?|Failures have been detected while processing an MLIR pass pipeline)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The kernel was not compiled: the program ended, or its author caught the error and went on without it.",

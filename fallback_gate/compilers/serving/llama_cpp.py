@@ -49,7 +49,7 @@ def _fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 def _flash(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     yield by_groups(rule, record, match)._replace(
-        op="flash_attn", names=("flash_attn", "flash attention"), layer=match["device"]
+        op="flash_attn", names=("flash_attn", "flash attention"), site=match["device"]
     )
 
 

@@ -234,8 +234,8 @@ OPERATOR = Rule(
     compiler=NAME,
     anchor=("FlashInfer GDN mutable buffer", "Forced fused-op backend", "fast path is not bit-exact against"),
     pattern=OPENS
-    + r"(?:FlashInfer GDN mutable buffer (?P<name>\S{1,80}) (?P<reason>has data_ptr .{1,200}?); falling back to Triton for this call"
-    r"|Forced fused-op backend (?P<backend>\S{1,80}) is not implemented by (?P<op>[\w.:]{1,120}); falling back to normal dispatch"
+    + r"(?:FlashInfer GDN mutable buffer \S{1,80} (?P<reason>has data_ptr .{1,200}?); falling back to Triton for this call"
+    r"|Forced fused-op backend '?(?P<backend>[^\s']{1,80})'? is not implemented by (?P<op>[\w.:]{1,120}); falling back to normal dispatch"
     r"|(?P<site>[\w.:]{1,120}) fast path is not bit-exact against this platform's reference dispatch; falling back to eager)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,

@@ -203,7 +203,7 @@ def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:
 
 def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     """The names of the call that broke the graph, as far as the record tells them."""
-    if "Tensor.item()" in reason:
+    if "Tensor.item" in reason:
         return _ITEM_NAMES
     text = "\n".join(lines[:30] if isinstance(lines, list) else lines)
     if "torch._dynamo.graph_break()" in reason:
@@ -215,10 +215,10 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     if found := _SKIPPED_CALL.search(text):
         return (f"{found['module']}.{found['name']}",)
     if "perator" in reason or "fake" in reason.lower():
+        if "builtin" in reason and (found := _BUILTIN.search(text)):
+            return (found["name"],)
         if found := _OPERATOR.search(text):
             return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
-        if found := _BUILTIN.search(text):
-            return (found["name"],)
     return ()
 
 
@@ -259,6 +259,8 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     place = Location(match["file"], int(match["line"]), name)
     further = messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")
     cause = next((message.strip() for message in further if _RAISED.match(message)), "")
+    if cause.endswith(" raised:"):  # what the back end raised is on the next line
+        cause = f"{cause} {next(further, '')}".strip()
     limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
     report = base(
         rule, record, log, name, names=(name,), stack=(name,), files=(match["file"],), location=place

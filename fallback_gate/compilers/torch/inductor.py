@@ -22,6 +22,10 @@ from fallback_gate.scan.record import Record
 
 # Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
 _BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
+KERNEL_HELP = (
+    "Give the operator a lowering, a decomposition or a Triton kernel; if the library kernel is the fast path, "
+    "allow it as a cold operator with a reason. https://docs.pytorch.org/docs/stable/torch.compiler_faq.html"
+)
 
 
 def named(report: Report, name: str, **said: str) -> Report:
@@ -231,6 +235,7 @@ def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
             kind=Kind.OP_FALLBACK,
             at_least=True,
             hint=name is None,
+            help=KERNEL_HELP,
             reason="a FallbackKernel node",
         )
         if name is None:

@@ -13,11 +13,6 @@ NAME = "torch.compile"
 _INDUCTOR = "1130 00:42:05.094000 12430 torch/_inductor/graph.py:1002] [0/0] "
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
 
-_KERNEL_HELP = (
-    "Give the operator a lowering, a decomposition or a Triton kernel; if the library kernel is the fast path, "
-    "allow it as a cold operator with a reason. https://docs.pytorch.org/docs/stable/torch.compiler_faq.html"
-)
-
 FALLBACK_KERNEL = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
@@ -26,7 +21,7 @@ FALLBACK_KERNEL = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="Inductor has no code for this operator: it runs through the framework's kernel and can't be fused.",
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, INFO of artifact perf_hints (not +inductor)",
     matches=(
         "I" + _INDUCTOR + "[__perf_hints] Using FallbackKernel: torch.ops.aten.topk.default",
@@ -47,7 +42,7 @@ IMPLICIT = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, INFO of inductor, for operators that are not on Inductor's fallback list",
     matches=("I" + _INDUCTOR + "Creating implicit fallback for:",),
     ignores=("Creating implicit fallback for:",),
@@ -68,7 +63,7 @@ SCHEDULED = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.4 to 2.14, DEBUG of inductor",
     matches=("V" + _INDUCTOR + "scheduling FallbackKernel(",),
     ignores=("V" + _INDUCTOR + "  inputs=[FallbackKernel(", "scheduling FallbackKernel("),
@@ -83,7 +78,7 @@ FUSED = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.13, artifact ir_post_fusion",
     matches=("I" + _INDUCTOR + "[__ir_post_fusion] op26.node.kernel = torch.ops.aten.topk.default",),
     ignores=("I" + _INDUCTOR + "[__ir_post_fusion] op3.node.kernel = extern_kernels.mm",),
@@ -98,7 +93,7 @@ CALLED = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, artifact output_code: the wrapper's calls that are no generated kernel",
     matches=(
         _CODE + "        buf26 = torch.ops.aten.topk.default(buf25, 2, -1, True, True)",
@@ -133,7 +128,7 @@ CALLED_FROM_CPP = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.7.1 and 2.14.1, artifact output_code of a C++ wrapper (TORCHINDUCTOR_CPP_WRAPPER=1)",
     matches=(
         _CODE
@@ -155,7 +150,7 @@ PROXY_EXECUTOR = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The ahead-of-time package calls this operator through the interpreter-like proxy executor.",
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.13, WARNING of AOTInductor",
     matches=(
         "W"

@@ -234,7 +234,7 @@ UNKNOWN_RANK = Rule(
     id="tvm-relax/unknown-rank",
     compiler=NAME,
     anchor=("opset<=12 fallback: ",),
-    pattern=r"\b(?P<op>\w{1,40}) opset<=12 fallback: (?P<reason>.*)",
+    pattern=r"\b(?P<op>\w{1,40}) opset<=12 fallback: (?P<reason>.*?)(?:, using\b.*)?$",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The rank of the input is unknown, so the ONNX operator is imported in a plain form.",
