@@ -13,10 +13,10 @@ from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.closing import records
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule
-from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting
+from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting, compiled
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.record import Exhausted, Record
-from fallback_gate.scan.window import Extent, Scan
+from fallback_gate.scan.window import Extent, Hit, Scan
 from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
 
@@ -42,13 +42,8 @@ class LogEvidence:
                 evidence.sealed = written == self.closings
 
     def smelt(self, record: Record, waiting: Rule | None = None) -> None:
-        """Keep a line that smells of a fallback and that no rule knew, or that a user's rule waits for."""
-        if waiting:
-            wording: str | None = near_miss.plain(record.text)
-            if wording in {near_miss.plain(line) for line in waiting.ignores}:
-                return
-        else:
-            wording = near_miss.wording(record)
+        """Keep a line that smells of a fallback and that no rule knew, or that one waits for in vain."""
+        wording = near_miss.wording(record, waiting)
         if wording is None:
             return
         if wording in self.near:
@@ -139,13 +134,24 @@ def gather(
                         known = True
                         said.of(_who(name, record, sighting), rule.compiler).add(sighting)
             if not known:
-                waiting = next((r for r in book.of(hit) if isinstance(r, Rule) and r.limit is not None), None)
+                waiting = _waits_in_vain(book, hit)
                 if waiting or book.smells(hit):
                     said.smelt(record, waiting)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True
     return said
+
+
+def _waits_in_vain(book: Book, hit: Hit) -> Rule | None:
+    """The rule whose anchor the line has, where none matches that has it, and no other line should."""
+    rules = [rule for rule in book.of(hit) if isinstance(rule, Rule)]
+    if any(rule.shared_anchor for rule in rules):
+        return None
+    own = next((rule for rule in rules if rule.limit is not None), None)
+    if own or not rules or any(compiled(rule.pattern).search(hit.record.text) for rule in rules):
+        return own
+    return rules[0]
 
 
 def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey], None]) -> None:

@@ -1,7 +1,7 @@
 """Room 3: from a record to reports and sightings, for every rule and marker alike.
 
-A pattern runs on the one line that was hit. A user's pattern runs with a time limit a line and a budget a
-log: `OutOfTime` makes the log unproven, never silent.
+A pattern runs on the one line that was hit, and a user's on as many below it as the rule says. It runs
+with a time limit a record and a budget a log: `OutOfTime` makes the log unproven, never silent.
 
 What stands in an open double quote, in a comment or in a command that a shell shows is text about a message:
 a request's prompt, a generated source, a `grep`.
@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from re import Match
 
 from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compiled_with_limit
+from fallback_gate.compilers.user_markers import OTHERWISE
 from fallback_gate.model import Location, Report
 from fallback_gate.model.names import operator
+from fallback_gate.scan.anchors import expression
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
@@ -45,13 +47,27 @@ def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
 
 
 def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sighting]:
-    """The sightings of one marker on one record; empty where its pattern does not match."""
+    """The sightings of one marker on one record; empty where its pattern does not match.
+
+    Each line of a user's marker is kept: in which order they come is what they prove.
+    """
     match = _first(marker, record, budget)
+    if marker.limit is not None and (match or _ends_otherwise(marker, record.text)):
+        id = marker.id if match else marker.id + OTHERWISE
+        return (Sighting(id, record.position, (str(record.position),)),)
     if match is None:
         return ()
     if marker.read:
         return marker.read(marker, record, match)
     return (Sighting(marker.id, record.position, tuple(str(group or "") for group in match.groups())),)
+
+
+def _ends_otherwise(marker: Marker, text: str) -> bool:
+    """Whether the line would end a compile and prove something, if it did not say it in other words."""
+    if not (marker.ends and marker.proves):
+        return False
+    anchors = (compiled(expression(anchor.encode()).decode()).search(text) for anchor in marker.anchor)
+    return any(anchor and is_said(text, anchor) for anchor in anchors)
 
 
 def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
@@ -66,8 +82,11 @@ def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | 
 def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:
     """Where the pattern matches and the line is not telling of a message that somebody else may print."""
     text = record.text
-    found = compiled(rule.pattern).finditer(text) if rule.limit is None else _within_limit(rule, text, budget)
-    return (match for match in found if is_said(text, match))
+    if rule.limit is None:
+        return (match for match in compiled(rule.pattern).finditer(text) if is_said(text, match))
+    below = record.following(rule.lines - 1) if isinstance(rule, Rule) and rule.lines > 1 else ()
+    found = _within_limit(rule, "\n".join((text, *(line.text for line in below))), budget)
+    return (match for match in found if match.start() <= len(text) and is_said(text, match))
 
 
 def is_said(text: str, match: Match[str]) -> bool:

@@ -72,6 +72,7 @@ COUNTER = Rule(
     anchor=("Counter: ",),
     pattern=r"(?:^|\s)Counter: (?P<op>(?!xla::)[a-z_]\w{0,60}::\w[\w.]{0,120})\s*$",
     kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The operator has no lowering: the graph is cut, and the operator computed on the CPU at each call.",
     help="Replace the operator, or keep it out of the step; .item() and print of a tensor count as well.",

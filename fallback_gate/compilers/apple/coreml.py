@@ -80,6 +80,7 @@ NOT_DELEGATED = Rule(
     pattern=r"Skipping op for CoreML delegation because (?P<reason>it is not supported by CoreML"
     r"|it is in skip_ops_for_coreml_delegation|it contains symbolic args): (?P<op>[\w.:]{1,200})",
     kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="Core ML does not take the operator: it runs on ExecuTorch's portable CPU kernel.",
     help="Rewrite the operator with ones that Core ML has. Where the line says skip_ops_for_coreml_delegation, the "

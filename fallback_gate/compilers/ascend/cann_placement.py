@@ -89,6 +89,7 @@ REFUSED = Rule(
     anchor=("DNNEngineManager:Check support failed",),
     pattern=_REFUSED,
     kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="AI Core refused the operator: a CPU takes it, or nothing does. At this level the log does not say which.",
     help="Build with ASCEND_GLOBAL_LOG_LEVEL=0 to see where the operator went.",

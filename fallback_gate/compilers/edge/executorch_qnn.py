@@ -55,6 +55,7 @@ REFUSED = Rule(
     anchor=("[QNN Partitioner Op Support]",),
     pattern=r"\[QNN Partitioner Op Support\]:? (?P<op>[a-z_]\w{0,60}\.[\w.]{1,120}) \| (?P<result>False|Forced Fallback|Skipped|No node visitor, unsupported)",
     kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="QNN does not take the node: it runs on the CPU, and the graph is split around it.",
     help="The lines of QNN above the verdict, marked as errors, tell which parameter QNN refused; rewrite the node, or quantise its inputs.",

@@ -59,6 +59,7 @@ PLAIN_PIPELINE = Rule(
     pattern=r"^\s*func\.func @(?P<dispatch>[\w$.-]{1,300})\(.*?translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?"
     r"(?P<pipeline>(?:CPU|LLVMGPU|SPIRV|VMVX)?(?:Default|Distribute|BaseDistribute|BaseLowering))[>, ]",
     kind=Kind.UNTUNED_CONFIG,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The dispatch is lowered by the plain pipeline: loops over threads or elements, without tiles for vectors or caches.",
     help="Look at the operation that the dispatch is formed around: a tuning spec (--iree-codegen-tuning-spec-path) or another form of it may get a pipeline of its own.",

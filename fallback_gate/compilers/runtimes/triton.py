@@ -151,6 +151,7 @@ LOAD = Rule(
     + r"(?:remark|warning): (?P<why>(?:Warning: )?(?:Pipelining load that cannot use vectorized copy|Pipelining load with different use encodings"
     r"|vectorization fails vec = (?P<got>\d{1,4}) origin vec = (?!(?P=got) )\d|Multicast with bit width \d{1,9} is not supported on \S{1,40} falling back to regular load).*)",
     kind=Kind.SLOWER_KERNEL,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The load is not done in wide asynchronous copies: it goes through registers, or element by element.",
     help="Make the innermost dimension contiguous and a multiple of 16 bytes, and say so (tl.multiple_of, tl.max_contiguous).",

@@ -109,6 +109,7 @@ GRAPH_BREAK = Rule(
     anchor=("dynamo_graph_break_reason",),
     pattern=r'\{"artifact": \{"name": "dynamo_graph_break_reason"',
     kind=Kind.GRAPH_BREAK,
+    shared_anchor=True,
     scope=Scope.SITE,
     meaning="Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two.",
     help="Rewrite the call that breaks the graph, or move it out of the compiled region; fullgraph=True turns a "

@@ -97,6 +97,7 @@ UNSUPPORTED = Rule(
     r"|The following operators are not (?:supported|implemented)(?: (?:for|in) frontend \w+)?: ?(?P<listed>.*)"
     r"|Operator (?P<one>[\w.:]+)(?: \w+)? is not (?:supported|implemented) (?:for|in) frontend \w+)",
     kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="TVM's importer has no converter for the operator: the model is not imported, nothing is compiled.",
     help="Register a converter (convert_map, custom_convert_map), or rewrite the operator in the model.",
