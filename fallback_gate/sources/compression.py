@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources.reader import Reader
+from fallback_gate.sources.reader import Reader, chunks
 
 MEMORY = 128 << 20  # bytes of window that a stream may ask for
 LIMIT = 64 << 30  # bytes of text that an archive may hold
@@ -170,7 +170,6 @@ def unpack(packed: Reader, form: Format, limit: int = LIMIT) -> Iterator[bytes]:
 
 def _pieces(packed: Reader) -> Iterator[bytes]:
     """The packed bytes in small pieces."""
-    buffer = bytearray(_READ)
-    while count := packed.readinto(buffer):
-        for start in range(0, count, _PIECE):
-            yield bytes(buffer[start : min(start + _PIECE, count)])
+    for chunk in chunks(packed, _READ):
+        for start in range(0, len(chunk), _PIECE):
+            yield chunk[start : start + _PIECE]

@@ -14,7 +14,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from fallback_gate.compilers.runtimes import onnxruntime_placement, openvino_kernels
-from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
+from fallback_gate.compilers.torch import log as torch_log
 from fallback_gate.coverage import Collection, collect, events, gathered, reading, store
 from fallback_gate.coverage.hold import Evidence, hold
 from fallback_gate.coverage.output_code import OutputCode
@@ -67,7 +67,7 @@ def cover(
     found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
     found += [reading.read_trace(path, asked, cwd) for path in traces]
     ran = [*(cell for one in found for cell in one.cells), *collect.backend(said.ran, backend)]
-    gathers = gathered.of_code(said.code, torch_inductor_rules.NAME)
+    gathers = gathered.of_code(said.code, torch_log.NAME)
     compiled = collect.backend([*said.code.cells(), *([gathers] if gathers else [])], backend)
     now = Collection([*said.fell, *ran, *compiled]).matrix()
     matrix = store.merged(store.load(kept), now) if kept else now
