@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fallback_gate.model import Decision, Finding, LogReport, Outcome, ProcessVerdict
+from fallback_gate.model import EXIT_CODES, Decision, Finding, LogReport, Outcome, ProcessVerdict
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.limits import Limits
 from fallback_gate.verdict.proof import lacking
@@ -61,3 +61,8 @@ def outcome(findings: Sequence[Finding], limits: Limits, proven: bool) -> Outcom
     if any(finding.decision is Decision.BLOCKED for finding in findings) or limits.exceeded:
         return Outcome.BLOCKED
     return Outcome.PASS if proven else Outcome.UNPROVEN
+
+
+def exit_code(outcome: Outcome, exit_zero: bool) -> int:
+    """The exit code of an outcome; `exit_zero` turns that of a blocked run into 0, and no other."""
+    return 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
