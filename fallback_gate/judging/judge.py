@@ -32,23 +32,24 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     machine = environment(options.environment, run.seals, processes, options.outside)
     around = surroundings(policy, options.environment, machine, options.outside, options.evidence, findings)
     limits = policies.limits(findings, policy)
-    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
+    exceeded = (*limits.exceeded, *weighed.exceeded, *around.exceeded)
     smells, unknown = _smells(run), _unrecognised(run, logs)
     missing = [
+        *limits.open,
         *weighed.open,
         *(ruling.open if ruling else ()),
         *_missing(run, terms, processes),
         *((*smells, *unknown) if options.strict else ()),
     ]
-    proven = decide.whole(processes, logs, policy, limits, missing)
+    proven = decide.proven(processes, logs, policy, missing)
     # An artefact to fall back to says nothing of fallbacks, and must be there.
     fit = proven and not around.open
-    outcome, waiver = decide.outcome(findings, limits, fit), None
+    outcome, waiver = decide.outcome(findings, exceeded, fit), None
     if terms.files.waiver is not None:
         from fallback_gate.verdict import waiver as waivers
 
         waiver = waivers.apply(
-            terms.files.waiver, options.release, options.today, outcome, findings, bool(limits.exceeded)
+            terms.files.waiver, options.release, options.today, outcome, findings, bool(exceeded)
         )
         if waiver.applied:
             outcome = Outcome.WAIVED if fit else Outcome.UNPROVEN
@@ -62,7 +63,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         findings=findings,
         proven=proven,
         baseline=ruling.summary if ruling else None,
-        reasons=(*limits.exceeded, *limits.open, *missing, *around.open),
+        reasons=(*exceeded, *missing, *around.open),
         notes=(
             *(() if options.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),

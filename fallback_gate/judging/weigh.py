@@ -32,7 +32,6 @@ from fallback_gate.model import (
 from fallback_gate.model.measures import QUANTITIES, Cost, Measured, State
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.instruments import hold
-from fallback_gate.policy.limits import Limits
 from fallback_gate.verdict import decide
 
 
@@ -98,13 +97,11 @@ def judge(
     bounds = tuple(bound for bound in loaded.bounds if bound.instrument in given)
     weighed = weigh(evidence, replace(loaded, bounds=bounds, expect_instruments=()), today)
     around = surroundings(loaded, OFF, None, None, evidence, weighed.findings)
-    counted = policies.limits(weighed.findings, loaded)
-    limits = Limits(
-        exceeded=(*weighed.exceeded, *counted.exceeded, *around.exceeded),
-        open=(*weighed.open, *counted.open, *around.open),
-    )
-    proven = bool(weighed.measured) and not limits.open
-    outcome = decide.outcome(weighed.findings, limits, proven)
+    limits = policies.limits(weighed.findings, loaded)
+    exceeded = (*weighed.exceeded, *limits.exceeded, *around.exceeded)
+    missing = (*weighed.open, *limits.open, *around.open)
+    proven = bool(weighed.measured) and not missing
+    outcome = decide.outcome(weighed.findings, exceeded, proven)
     return Verdict(
         outcome=outcome,
         exit_code=decide.exit_code(outcome, exit_zero),
@@ -117,7 +114,7 @@ def judge(
         processes=(),
         findings=weighed.findings,
         proven=proven,
-        reasons=(*limits.exceeded, *limits.open),
+        reasons=(*exceeded, *missing),
         notes=weighed.notes,
         tool_version=__version__,
         measurements=weighed.measured,

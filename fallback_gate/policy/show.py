@@ -11,7 +11,7 @@ from fallback_gate.model.claims import METRICS, Claim
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 
 
-def shown(policy: Policy, today: date) -> dict[str, Any]:
+def as_data(policy: Policy, today: date) -> dict[str, Any]:
     """The whole policy; each entry with its `source` (`path:line`), an expired one with `expired: true`."""
     return {
         "version": 1,
