@@ -14,6 +14,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Final
 
+from fallback_gate import __version__
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
 from fallback_gate.events.names import function, spellings
@@ -88,8 +89,6 @@ def judge(
     of an artefact to fall back to, is left to `check`, and so are claims of what is not measured here. Raises
     `PolicyError`.
     """
-    from fallback_gate import __version__
-
     today = today or datetime.now(timezone.utc).date()
     environ, cwd = os.environ if environ is None else environ, cwd or Path.cwd()
     loaded = policies.load(policies.find(str(policy) if policy is not None else None, environ, cwd), today)
