@@ -102,7 +102,7 @@ def hot_command(trace: str, output: str | None, name: str | None, force: bool, t
     The trace of an uncompiled run, with stacks (torch.profiler, with_stack=True), tells most.
     """
     from fallback_gate.instruments.trace import kernels, ran, read
-    from fallback_gate.policy.hot import hot_policy
+    from fallback_gate.policy.draft_from_trace import hot_policy
 
     if output and os.path.lexists(output) and not force:
         raise InputError(f"{output} is there; name another file, or take its place with --force")
@@ -209,12 +209,12 @@ def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> i
 @form("text", "json")
 def show_command(file: str | None, today: date | None, form: str) -> None:
     """Show the policy as it judges: with all that it extends, and where each entry stands."""
-    from fallback_gate.policy.show import shown
+    from fallback_gate.policy.show import as_data
     from fallback_gate.reports import policy_report
 
     day = today or datetime.now(timezone.utc).date()
     policy = policies.load(file or policies.find(None, os.environ, Path.cwd()), day)
-    said = shown(policy, day)
+    said = as_data(policy, day)
     to_stdout(policy_report.as_json(said) if form == "json" else policy_report.text(said))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import date
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import click
@@ -63,25 +63,22 @@ def watch_command(
       python build.py >build.log 2>&1 & fallback-gate watch build.log --stop-pid $!
       fallback-gate watch 'logs/rank*.log' -p builtin:llm-decode --exit-on hot --until-idle 600
     """
-    from fallback_gate.gate import terms
+    from fallback_gate.judging.files import Names
+    from fallback_gate.judging.terms import Options, terms
     from fallback_gate.walks.watch import Watch
 
     if stop_group and stop_pid is None:
         raise click.UsageError("--stop-group needs --stop-pid")
     cwd = Path.cwd()
-    by = terms(
-        policy,
-        cwd=cwd,
-        environ=os.environ,
-        today=today,
-        baseline=baseline,
-        rules=rules,
+    options = Options(
+        today=today or datetime.now(timezone.utc).date(),
         run_at=None if today else run_at(os.environ),
         expect_ranks=expect_ranks,
     )
-    names_hot = bool(by.policy.summary.hot)
+    by = terms(Names(policy, rules, baseline), options, cwd, os.environ)
+    names_hot = bool(by.files.policy.hot)
     if exit_on == "hot" and not names_hot:
-        raise InputError(f"the policy {by.policy.summary.name} names nothing hot: use --exit-on blocked")
+        raise InputError(f"the policy {by.files.policy.name} names nothing hot: use --exit-on blocked")
     job = Job(stop_pid, group=stop_group) if stop_pid is not None else None
     if exit_on is None and job is not None:
         exit_on = "hot" if names_hot else "blocked"

@@ -15,12 +15,13 @@ from datetime import date
 from pathlib import Path
 
 from fallback_gate import policy as policies
-from fallback_gate.model import EXIT_CODES, Class, Event, Finding, Kind, Outcome
+from fallback_gate.model import Class, Event, Finding, Kind, Outcome
 from fallback_gate.model.matrix import COVERED, Cell, Column, Held, Matrix, Place, Read, Red
 from fallback_gate.model.measures import Cost
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import HotEntry, Policy
 from fallback_gate.policy.match import hot_untold
+from fallback_gate.verdict import decide
 
 NO_HOT_LIST = (
     "the policy has no hot list, so that no operator is over the red line: `fallback-gate policy hot TRACE` "
@@ -71,7 +72,7 @@ def hold(
         if why and not any(one.cell in named for one in red):
             open_.append(why)
     outcome = Outcome.BLOCKED if red else Outcome.UNPROVEN if open_ else Outcome.PASS
-    exit_code = 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
+    exit_code = decide.exit_code(outcome, exit_zero)
     return Held(
         matrix, outcome, exit_code, rule.summary, red, frozenset(hot), tuple(open_),
         tuple(evidence.notes), tuple(evidence.read),
