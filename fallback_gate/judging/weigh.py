@@ -77,7 +77,7 @@ def weigh(evidence: Sequence[Evidence], rule: Policy, today: date) -> Weighed:
 
 def judge(
     evidence: Sequence[Evidence],
-    policy: str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     *,
     today: date | None = None,
     exit_zero: bool = False,
@@ -86,15 +86,17 @@ def judge(
 ) -> Verdict:
     """Judge evidence without any log: the verdict speaks of what was measured, and of nothing else.
 
-    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments, and
-    of an artefact to fall back to, is left to `check`, and so are claims of what is not measured here. Raises
-    `PolicyError`.
+    A policy that is not loaded is looked up as `check` does; what it expects of compilers, ranks and other
+    instruments, and of an artefact to fall back to, is left to `check`, and so are claims of what is not
+    measured here. Raises `PolicyError`.
     """
     from fallback_gate import __version__
 
     today = today or datetime.now(timezone.utc).date()
     environ, cwd = os.environ if environ is None else environ, cwd or Path.cwd()
-    rule = policies.load(policies.find(str(policy) if policy is not None else None, environ, cwd), today)
+    rule = policy
+    if not isinstance(rule, Policy):
+        rule = policies.load(policies.find(str(rule) if rule is not None else None, environ, cwd), today)
     given = {said.instrument for said in evidence}
     bounds = tuple(bound for bound in rule.bounds if bound.instrument in given)
     weighed = weigh(evidence, replace(rule, bounds=bounds, expect_instruments=()), today)
