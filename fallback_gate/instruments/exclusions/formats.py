@@ -13,6 +13,7 @@ from typing import Final
 
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments import peak, text
+from fallback_gate.instruments.dcgm import ENTITY, METRIC
 from fallback_gate.instruments.exclusions import amd, ascend, dcgm, engines, nvidia
 from fallback_gate.instruments.exclusions.seen import Seen
 
@@ -25,8 +26,8 @@ _DOCUMENT: Final = re.compile(r"\s*(?:<\?xml|<!DOCTYPE nvidia_smi_log|<nvidia_sm
 _READERS: Final[tuple[tuple[Callable[[str], object], Callable[[Iterator[str], Seen], None]], ...]] = (
     (lambda line: nvidia.HEAD in line, nvidia.query),
     (nvidia.DMON.match, nvidia.dmon),
-    (dcgm.ENTITY.match, dcgm.dmon),
-    (dcgm.METRIC.match, dcgm.prometheus),
+    (ENTITY.match, dcgm.dmon),
+    (METRIC.match, dcgm.prometheus),
     (amd.DEVICE.match, amd.metric),
     (amd.ROCM.search, amd.rocm),
     (ascend.HEAD.match, ascend.smi),
