@@ -35,7 +35,7 @@ def _joined(args: list[str]) -> Iterator[str]:
 
 @click.command(name="diff", cls=_TwoWords)
 @click.argument("policies_", nargs=-1, metavar="OLD NEW | --ref REF [POLICY]")
-@click.option("--ref", metavar="REF", help="OLD is how the files of NEW stand at this git commit.")
+@click.option("--ref", metavar="REF", help="Compare with the files as this git commit has them.")
 @click.option("--rules", metavar="FILE", multiple=True, help="With --ref: also your own messages.")
 @click.option("-b", "--baseline", metavar="FILE", help="With --ref: also this baseline.")
 @click.option("--waiver", metavar="FILE", help="With --ref: also this waiver.")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _JUDGED = ("policy", "rules", "baseline", "waiver", "release", "today")  # as by `check`
 _SECTIONS = {
     "Recording": ("log", "compilers", "strict_modes", "expect_ranks"),
-    "At its end": ("check", *_JUDGED, "output"),
+    "At its end, with --check": ("check", *_JUDGED, "output"),
     "Instead": ("print_env", "print_environment"),
 }
 
