@@ -58,7 +58,7 @@ def _reachable(peak: str | None, rows: int | None, weights: float | None, kv: fl
     """Output tokens a second at the measured peak; None without one."""
     if peak is None:
         if rows or weights or kv:
-            raise InputError("--rows, --weights and --kv tell a decode step at the measured peak: give --peak")
+            raise InputError("--rows, --weights and --kv tell a decode step at the peak: give --peak")
         return None
     if not rows or not weights:
         raise InputError("--peak needs --rows and --weights: what a decode step reads for how many sequences")
