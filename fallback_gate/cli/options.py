@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fallback_gate.errors import InputError
 from fallback_gate.reports import FORMATS
 
 if TYPE_CHECKING:
@@ -164,9 +162,3 @@ def reports(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def day(today: date | None) -> date:
     """The day of `--today`, or today's in UTC."""
     return today or datetime.now(timezone.utc).date()
-
-
-def vacant(path: str | None, force: bool) -> None:
-    """Raise `InputError` for a file that stands where one is to be written, unless it may be replaced."""
-    if path and os.path.lexists(path) and not force:
-        raise InputError(f"{path} is there; name another file, or take its place with --force")

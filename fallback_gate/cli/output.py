@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from fallback_gate.errors import GateError
+from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Verdict
 from fallback_gate.reports import FORMATS, WITH_PLACES, safe
 
@@ -119,6 +119,12 @@ def deliver(
     printed = [report(name) for name, path in output if path == "-"]
     for text in printed if shown is None else [shown, *printed]:
         to_stdout(text)
+
+
+def must_be_new(path: str | None, force: bool) -> None:
+    """Raise `InputError` for a file that stands where one is to be written, unless it may be replaced."""
+    if path and os.path.lexists(path) and not force:
+        raise InputError(f"{path} is there; name another file, or take its place with --force")
 
 
 def to_new_file(path: str | None, text: str, hint: str, keep: Sequence[str]) -> None:

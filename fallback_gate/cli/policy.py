@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from fallback_gate import policy as policies
-from fallback_gate.cli.options import FORCE, NEW_FILE, RULES, TODAY, day, form, vacant
-from fallback_gate.cli.output import logs_of, to_new_file, to_stdout
+from fallback_gate.cli.options import FORCE, NEW_FILE, RULES, TODAY, day, form
+from fallback_gate.cli.output import logs_of, must_be_new, to_new_file, to_stdout
 from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
@@ -60,7 +60,7 @@ def init_command(
     """
     from fallback_gate.policy.draft import draft
 
-    vacant(output, force)
+    must_be_new(output, force)
     verdict = _judged(logs, "builtin:strict", rules, today)
     text = draft(verdict, name or _name(output), safe.inline)
     to_new_file(output, text, _LINT.format(output), keep=logs_of(verdict))
@@ -104,7 +104,7 @@ def hot_command(trace: str, output: str | None, name: str | None, force: bool, t
     from fallback_gate.instruments.trace import kernels, ran, read
     from fallback_gate.policy.hot import hot_policy
 
-    vacant(output, force)
+    must_be_new(output, force)
     summary = read(trace)
     if not summary.steps:
         raise InputError(f"{trace}: {summary.problem or 'no steps were found in it'}")

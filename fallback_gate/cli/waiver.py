@@ -7,8 +7,8 @@ from datetime import date
 
 import click
 
-from fallback_gate.cli.options import FORCE, NEW_FILE, Day, vacant
-from fallback_gate.cli.output import say, to_new_file
+from fallback_gate.cli.options import FORCE, NEW_FILE, Day
+from fallback_gate.cli.output import must_be_new, say, to_new_file
 from fallback_gate.errors import InputError
 from fallback_gate.model import Decision, Outcome
 from fallback_gate.reports import waiver_file
@@ -53,7 +53,7 @@ def new_command(
     for option, text in (("--release", release), ("--who", who), ("--why", why)):
         if not text.strip():
             raise InputError(f"{option} is blank, and a waiver without it holds for nothing: say it")
-    vacant(output, force)
+    must_be_new(output, force)
     said = past_report.read(report)
     if said.outcome not in (Outcome.BLOCKED, Outcome.WAIVED):
         is_ = said.outcome.value if said.outcome else "without a verdict"
