@@ -76,7 +76,7 @@ def weigh(evidence: Sequence[Evidence], policy: Policy, today: date) -> Weighed:
 
 def judge(
     evidence: Sequence[Evidence],
-    policy: str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     *,
     today: date | None = None,
     exit_zero: bool = False,
@@ -85,13 +85,17 @@ def judge(
 ) -> Verdict:
     """Judge evidence without any log: the verdict speaks of what was measured, and of nothing else.
 
-    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments, and
-    of an artefact to fall back to, is left to `check`, and so are claims of what is not measured here. Raises
-    `PolicyError`.
+    A policy that is not loaded is looked up as `check` does; what it expects of compilers, ranks and other
+    instruments, and of an artefact to fall back to, is left to `check`, and so are claims of what is not
+    measured here. Raises `PolicyError`.
     """
     today = today or datetime.now(timezone.utc).date()
     environ, cwd = os.environ if environ is None else environ, cwd or Path.cwd()
-    loaded = policies.load(policies.find(str(policy) if policy is not None else None, environ, cwd), today)
+    loaded = policy
+    if not isinstance(loaded, Policy):
+        loaded = policies.load(
+            policies.find(str(loaded) if loaded is not None else None, environ, cwd), today
+        )
     given = {said.instrument for said in evidence}
     bounds = tuple(bound for bound in loaded.bounds if bound.instrument in given)
     weighed = weigh(evidence, replace(loaded, bounds=bounds, expect_instruments=()), today)

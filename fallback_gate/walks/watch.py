@@ -51,7 +51,7 @@ class _Log:
 
 
 class Watch:
-    """Logs that are followed, from `start` to `verdict`; `step` in between, as often as one likes."""
+    """Logs that are followed until the `verdict`; `step` before it, as often as one likes."""
 
     def __init__(
         self,
