@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from junit_xml import TestCase, TestSuite
+
 from fallback_gate.model import LogReport, ProcessVerdict, Verdict
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.groups import by_log
@@ -51,45 +53,32 @@ def render(verdict: Verdict) -> str:
 
 
 def _suite(name: str, members: Sequence[Case], properties: Mapping[str, str]) -> ElementTree.Element:
-    counts = Counter(case.result for case in members)
-    suite = ElementTree.Element(
-        "testsuite",
-        {
-            "errors": str(counts[Result.ERROR]),
-            "failures": str(counts[Result.FAILED]),
-            "name": _attribute(name) or RUN,
-            "skipped": str(counts[Result.SKIPPED]),
-            "tests": str(len(members)),
-            "time": "0",
-        },
+    suite = TestSuite(
+        _attribute(name) or RUN,
+        [_test_case(case) for case in members],
+        properties=properties,
     )
-    _add_properties(suite, properties)
-    suite.extend(map(_test_case, members))
-    return suite
-
-
-def _test_case(case: Case) -> ElementTree.Element:
-    place = {"classname": case.classname, "file": case.file, "line": case.line and str(case.line)}
-    told = {key: value for key, value in place.items() if value}
-    element = ElementTree.Element("testcase", {"name": case.name, **told, "time": "0"})
-    _add_properties(element, case.properties)
-    if case.result is not Result.PASSED:
-        kind = case.type if case.result is not Result.SKIPPED else ""
-        why = {"type": kind or case.result.value, "message": case.message}
-        result = ElementTree.SubElement(
-            element, case.result.value, {key: text for key, text in why.items() if text}
-        )
-        result.text = case.body or None
-    if case.output:
-        ElementTree.SubElement(element, "system-out").text = case.output
+    element: ElementTree.Element = suite.build_xml_doc()
+    del element.attrib["disabled"]  # refused by Jenkins' xUnit plugin
+    for case, child in zip(members, element.findall("testcase"), strict=True):
+        child.set("time", "0")
+        if case.properties:
+            holder = ElementTree.Element("properties")
+            child.insert(0, holder)
+            for key, value in case.properties.items():
+                ElementTree.SubElement(holder, "property", {"name": key, "value": value})
     return element
 
 
-def _add_properties(element: ElementTree.Element, properties: Mapping[str, str]) -> None:
-    if properties:
-        holder = ElementTree.SubElement(element, "properties")
-        for name, value in properties.items():
-            ElementTree.SubElement(holder, "property", {"name": name, "value": value})
+def _test_case(case: Case) -> TestCase:
+    built = TestCase(case.name, case.classname, stdout=case.output or None, file=case.file, line=case.line)
+    if case.result is Result.FAILED:
+        built.add_failure_info(case.message, case.body, case.type)
+    elif case.result is Result.ERROR:
+        built.add_error_info(case.message, case.body, case.type)
+    elif case.result is Result.SKIPPED:
+        built.add_skipped_info(case.message, case.body)
+    return built
 
 
 def _suite_properties(
