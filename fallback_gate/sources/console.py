@@ -1,6 +1,7 @@
 """Room 1: lines that PowerShell 5 broke at the width of its console, made whole.
 
-It does so to what a program writes to stderr, and leaves no mark. A `FILLER` line stands for each part cut off.
+It does so to what a program writes to stderr, and leaves no mark. A `FILLER` line stands for each part cut
+off.
 """
 
 from __future__ import annotations
