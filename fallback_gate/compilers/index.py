@@ -218,6 +218,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "ExecutionProvider": ("onnxruntime",),
     "execType: ref": ("openvino",),
     "layerType primitiveType runtimePrecision name": ("openvino",),
+    "primitiveType": ("openvino",),
+    "EXECUTED": ("openvino",),
     "-- No conversion rule found for operations: ": ("openvino",),
     "-- Conversion is failed for: ": ("openvino",),
     " were not able to be assigned on any ": ("openvino",),

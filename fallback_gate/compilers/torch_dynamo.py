@@ -214,11 +214,10 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
         return (f"{found['module']}.{found['name']}",)
-    if "perator" in reason or "fake" in reason.lower():
-        if found := _OPERATOR.search(text):
-            return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
-        if found := _BUILTIN.search(text):
-            return (found["name"],)
+    if "builtin" in reason and (found := _BUILTIN.search(text)):
+        return (found["name"],)
+    if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
+        return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
     return ()
 
 

@@ -43,6 +43,24 @@ LONG = (
 )
 
 
+def test_the_builtin_that_broke_the_graph_is_named_and_not_the_setting_of_a_hint(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/seg/blocks.py:15",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+            "",
+            "Failed to trace builtin operator",
+            "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)",
+            "  Hint: Avoid calling builtin `print` with argument types ['str'].",
+            "  Hint: If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`.",
+            "  Developer debug context: builtin print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False",
+            *STACK,
+        )
+    )
+    (report,) = said.reports
+    assert report.names == ("gate_attn", "print")
+
+
 @pytest.mark.parametrize("form", [SHORT, LONG], ids=["short", "long"])
 def test_a_graph_break(read: Read, form: tuple[str, ...]) -> None:
     said = read("noise", *graph_break(*form, *STACK))
