@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from re import Match
 from typing import Any
 
@@ -21,6 +22,7 @@ from fallback_gate.scan.record import Line, Record
 LONGEST_BREAK = 400  # lines of one graph-break record
 LONGEST_ERROR = 450
 
+_NEXT_BREAK = ("Graph break in user code at ", "Graph break (user stack suppressed ")
 _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
@@ -67,7 +69,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = opened(record.text, match, "graph_breaks")
     if not log:
         return
-    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break ", log.opens))
+    lines = list(record.continued(log.prefix, LONGEST_BREAK, _NEXT_BREAK, log.opens))
     yield from break_reports(rule, record, log, match, lines)
 
 
@@ -205,7 +207,7 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     """The names of the call that broke the graph, as far as the record tells them."""
     if "Tensor.item()" in reason:
         return _ITEM_NAMES
-    text = "\n".join(lines[:30] if isinstance(lines, list) else lines)
+    text = "\n".join(line for line in islice(lines, 30) if not line.lstrip().startswith("Hint:"))
     if "torch._dynamo.graph_break()" in reason:
         return ("torch._dynamo.graph_break",)
     if ("disable" in reason or "function" in reason or "callable" in reason) and (

@@ -61,6 +61,42 @@ def test_the_builtin_that_broke_the_graph_is_named_and_not_the_setting_of_a_hint
     assert report.names == ("gate_attn", "print")
 
 
+def test_a_break_in_a_context_manager_keeps_the_stack_behind_the_break_that_it_caused(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/moe/breaks.py:37",
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Call to `torch._dynamo.graph_break()`",
+            "",
+            "*** While handling this graph break, another graph break occurred: ***",
+            "",
+            "Graph break under GenericContextWrappingVariable",
+            "  Explanation: Attempted to graph break in an active context manager(s) that doesn't support graph breaking.",
+            *STACK,
+            "Graph break in user code at /app/moe/breaks.py:64",
+            "Graph Break Reason: Data-dependent branching",
+        )
+    )
+    assert [(r.id, r.op, r.location.line) for r in said.reports] == [
+        ("torch/graph-break", "gate_attn", 37),
+        ("torch/frame-skipped", "gate_attn", 37),
+        ("torch/graph-break", "*", 64),
+    ]
+
+
+def test_a_hint_names_no_offending_call(read: Read) -> None:
+    said = read(
+        *graph_break(
+            SHORT[0],
+            "Graph Break Reason: TypeError when making fake tensor call",
+            "  Hint: Use `torch.compiler.set_stance` to look for it.",
+            *STACK,
+        )
+    )
+    assert said.reports[0].names == ("gate_attn",)
+
+
 @pytest.mark.parametrize("form", [SHORT, LONG], ids=["short", "long"])
 def test_a_graph_break(read: Read, form: tuple[str, ...]) -> None:
     said = read("noise", *graph_break(*form, *STACK))
