@@ -13,7 +13,15 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch_log import LogRecord, UserStack, frames, opened, parse, user_stack
+from fallback_gate.compilers.torch_log import (
+    LogRecord,
+    UserStack,
+    frames,
+    opened,
+    parse,
+    until_next,
+    user_stack,
+)
 from fallback_gate.events.names import function, operator
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -59,9 +67,18 @@ def base(
     return Report(**told)
 
 
+def further(
+    record: Record, log: LogRecord, limit: int, until: str | tuple[str, ...] | None = None
+) -> Iterator[Line]:
+    """The record's further physical lines, up to one that opens the next record."""
+    if log.prefix:
+        return record.continued(log.prefix, limit, until, log.opens)
+    return until_next(record, limit)
+
+
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
-    """The messages of the record's further physical lines, up to one that opens the next record."""
-    return (line.text for line in record.continued(log.prefix, limit, until, log.opens))
+    """The messages of these lines."""
+    return (line.text for line in further(record, log, limit, until))
 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -69,7 +86,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = opened(record.text, match, "graph_breaks")
     if not log:
         return
-    lines = list(record.continued(log.prefix, LONGEST_BREAK, _NEXT_BREAK, log.opens))
+    lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
     yield from break_reports(rule, record, log, match, lines)
 
 

@@ -6,18 +6,24 @@ a compile `[0/1_2]` follows (frame, recompile, attempt), and `[__graph_breaks]` 
 artifact that TORCH_LOGS switches on. Each physical line of a record repeats all of it. Up to 2.1 a record
 opens with `[2023-10-04 16:27:06,745] [4/0] torch._inductor.graph.__perf_hints: [INFO]`, without process id.
 Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
+
+Where the program formats PyTorch's records itself (TORCH_LOGS_FORMAT, `logging.config`), one opens as its loggers'
+formats do, `DEBUG:torch._dynamo.symbolic_convert.__graph_breaks:Graph break in ...`, and goes on without
+a prefix to the next one. Process and compile ids are gone: such records report, and prove nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from fallback_gate.events.names import function
 from fallback_gate.model import Location
 from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
@@ -39,8 +45,27 @@ _LIBRARY = Pattern(
 )
 
 
+_LEVEL = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
+_LOGGER = (
+    r"torch(?:\.(?!__)\w{1,60}){0,8}(?:\.__(?P<%s>\w{1,60}))?(?![\w.])(?::[\w.-]{1,80}\.py)?(?::\d{1,6})?"
+)
+_BEFORE = r"[\W\d_]{0,60}(?:T[\d:.,]{8,16}\S{0,6}[\W\d_]{1,20})?(?:MainThread\W{1,4})?"  # times, process ids
+_FORMATTED = Pattern(
+    rf"{_BEFORE}(?:(?P<l1>{_LEVEL})\s{{0,8}}\W{{1,4}}{_LOGGER % 'a1'}|{_LOGGER % 'a2'}\W{{1,6}}(?P<l2>{_LEVEL})\b)"
+    r"[\])}>]{0,2} {0,3}(?:(?:->|[:|>-]) ?)?"
+)
+_UNNAMED = Pattern(
+    rf"{_BEFORE}(?P<level>{_LEVEL})\b[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?"
+    r"(?=Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
+)
+_ANY_LOGGER = Pattern(rf"{_BEFORE}(?:[\w.]{{1,120}}\W{{1,6}})?(?:{_LEVEL})\b")
+
+
 class LogRecord(NamedTuple):
-    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it."""
+    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it.
+
+    `prefix` is empty where the program formats the records itself.
+    """
 
     prefix: str
     message: str
@@ -107,12 +132,30 @@ def parse(text: str) -> LogRecord | None:
     )
 
 
+@lru_cache(maxsize=8)
+def formatted(text: str) -> LogRecord | None:
+    """A record of PyTorch's loggers in a format of the program's own; None for another line."""
+    if match := _UNNAMED.match(text):
+        level = match["level"]
+        artifact = {"G": "graph_breaks", "O": "output_code"}.get(text[match.end()])
+    elif match := _FORMATTED.match(text):
+        level, artifact = match["l1"] or match["l2"], match["a1"] or match["a2"]
+    else:
+        return None
+    return LogRecord("", text[match.end() :], "V" if level[0] == "D" else level[0], None, "", artifact)
+
+
+def until_next(record: Record, limit: int) -> Iterator[Line]:
+    """The further lines of a record in a format of the program's own: up to one that opens another record."""
+    return takewhile(lambda line: not _ANY_LOGGER.match(line.text), record.following(limit))
+
+
 def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord | None:
     """The record whose message the match opens, if it is one of these artifacts (None: no artifact).
 
     The words of a message stand in source code, guards and tracebacks too, further in.
     """
-    log = parse(text)
+    log = parse(text) or formatted(text)
     if log and log.artifact in artifacts and match.start() == len(text) - len(log.message):
         return log
     return None
