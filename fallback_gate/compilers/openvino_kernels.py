@@ -75,7 +75,7 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     report, text = by_groups(rule, record, match), record.text
     if match["how"]:
         kind, names = _TYPE_TOLD.search(text), _NAMES_TOLD.search(text)
-        before = _FIRST.match(text, 0, match.start())
+        before = _FIRST.match(text[: match.start()])
         layer = (names or before or {"name": ""})["name"]
         if kind or layer:
             yield named(report, kind["type"] if kind else operator("Reference", layer), layer, match["how"])

@@ -17,6 +17,8 @@ from fallback_gate.compilers.torch_log import (
     LogRecord,
     UserStack,
     frames,
+    is_library,
+    library_frames,
     opened,
     parse,
     until_next,
@@ -40,7 +42,8 @@ _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
 _SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
-_OPERATOR = Pattern(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
+_OPERATOR = Pattern(r"(?<![\w./-])(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
 
@@ -96,11 +99,15 @@ def break_reports(
     """The reports of a graph-break text, of which `match` is the header and `record_lines` the rest."""
     lines = [line.text for line in record_lines]
     reason, nested = _reason(lines)
-    stack = _traceback_after("User code traceback:", lines)
-    where = Location(match["file"], int(match["line"]), stack.innermost.function if stack.innermost else None)
+    traceback = _traceback_after("User code traceback:", lines)
+    stack = user_stack(traceback)
+    broken = _broken(stack, traceback)
+    where = Location(match["file"], int(match["line"]), broken.function if broken else None)
     files = stack.files or (match["file"],)
-    called = _offending_call(reason, lines)
-    disabled = "disable" in reason and called
+    inside = library_frames(traceback) if is_library(match["file"]) else ()
+    offending = _offending_call(reason, lines)
+    disabled = "disable" in reason and offending
+    called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     op = called[0] if disabled else where.function or "*"
     event = base(
         rule,
@@ -210,9 +217,16 @@ def _reason(lines: list[str]) -> tuple[str, str | None]:
     return reason, nested
 
 
-def _traceback_after(opening: str, lines: list[str]) -> UserStack:
-    at = next((i for i, line in enumerate(lines) if line.startswith(opening)), None)
-    return user_stack(lines[at + 1 :]) if at is not None else UserStack()
+def _traceback_after(opening: str, lines: list[str]) -> list[str]:
+    at = next((i for i, line in enumerate(lines) if line.startswith(opening)), len(lines))
+    return lines[at + 1 :]
+
+
+def _broken(stack: UserStack, traceback: list[str]) -> Location | None:
+    """The frame that broke: the user's innermost; where a library's object was compiled, the library's."""
+    if not stack.functions and (inside := library_frames(traceback)):
+        return inside[0]
+    return stack.innermost
 
 
 def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:
@@ -233,6 +247,8 @@ def _offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
         return (f"{found['module']}.{found['name']}",)
+    if found := _METHOD.search(text):
+        return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
         return (found["name"],)
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
@@ -245,8 +261,10 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     log = opened(record.text, match, None)
     if not log:
         return
-    stack = user_stack(messages(record, log, 60, until="Graph break from "))
-    op = stack.innermost.function if stack.innermost and stack.innermost.function else "Tensor.item"
+    traceback = list(messages(record, log, 60, until="Graph break from "))
+    stack = user_stack(traceback)
+    where = _broken(stack, traceback)
+    op = (where.function if where else None) or "Tensor.item"
     yield base(
         rule,
         record,
@@ -256,7 +274,7 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         stack=stack.functions,
         files=stack.files,
         reason="Tensor.item() while capture_scalar_outputs is off",
-        location=stack.innermost,
+        location=where,
     )
 
 

@@ -44,6 +44,7 @@ _LIBRARY = Pattern(
     r"|^<(?:frozen|string|eval_with_key)"
 )
 
+_PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
 
 _LEVEL = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
 _LOGGER = (
@@ -177,6 +178,18 @@ def is_library(path: str) -> bool:
 def frames(lines: Iterable[str]) -> list[Location]:
     """The frames of a traceback as printed (outermost first), libraries' frames left out."""
     return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
+
+
+def library_frames(lines: Iterable[str]) -> list[Location]:
+    """A traceback's frames in libraries, innermost first, but for those that call any module."""
+    found = [match for line in lines if 'File "' in line and (match := _FRAME.match(line))][::-1]
+    return [
+        Location(match["file"], int(match["line"]), function(match["function"]))
+        for match in found
+        if match["function"]
+        and is_library(match["file"])
+        and not _PLUMBING.search(match["file"].replace("\\", "/"))
+    ]
 
 
 @lru_cache(maxsize=4096)

@@ -220,13 +220,17 @@ MARKERS = (
         id="torch/cpp-wrapper",
         compiler=NAME,
         anchor=("csrc/inductor/aoti", "csrc/inductor/cpp_wrapper"),
-        pattern=r"^\t|\[__output_code\]",
+        pattern=r"(?:^\t|\[__output_code\])(?!.*/(?:aoti_torch/c/shim|aoti_runtime/utils)\.h)",  # a kernel's own
         shows="The wrapper is C++: its calls of operators are not all told apart from library calls.",
         seen_in="2.7 to 2.14",
         matches=(
             _V + "[0/0] [__output_code] #include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
             _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
             "\t#include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+        ),
+        ignores=(
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_torch/c/shim.h>",
+            "\t#include <torch/csrc/inductor/aoti_runtime/utils.h>",
         ),
         read=_wrapper,
     ),

@@ -85,12 +85,69 @@ def test_a_break_in_a_context_manager_keeps_the_stack_behind_the_break_that_it_c
     ]
 
 
+def test_a_break_in_a_library_that_was_compiled_itself_is_named_by_the_librarys_function(read: Read) -> None:
+    said = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/nn/parallel/distributed.py:1758",
+            "Graph Break Reason: Unsupported method call",
+            "  Explanation: Dynamo does not know how to trace method `set_runtime_stats_and_log` of class `Logger`",
+            "User code traceback:",
+            '  File "/app/train.py", line 22, in <module>',
+            f'  File "{SITE}/nn/modules/module.py", line 1783, in _wrapped_call_impl',
+            f'  File "{SITE}/nn/parallel/distributed.py", line 1887, in forward',
+            f'  File "{SITE}/nn/parallel/distributed.py", line 1758, in _pre_forward',
+        ),
+        *record(
+            "Step 1: torchdynamo start tracing torch_dynamo_resume_in_forward_at_1887 "
+            f"{SITE}/nn/parallel/distributed.py:1887",
+            level="I",
+            cid="1/0",
+        ),
+    )
+    report, resumed = said.reports
+    assert report.location == Location(f"{SITE}/nn/parallel/distributed.py", 1758, "_pre_forward")
+    assert report.names == ("_pre_forward", "Logger.set_runtime_stats_and_log", "forward")
+    assert (resumed.op, resumed.hint) == ("forward", True)  # the break above accounts for it
+
+
+def test_a_break_in_a_library_that_the_users_function_calls_is_named_by_the_users(read: Read) -> None:
+    said = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/optim/optimizer.py:78",
+            "Graph Break Reason: Call to `torch._dynamo.graph_break()`",
+            "User code traceback:",
+            '  File "/app/train.py", line 22, in <module>',
+            '  File "/app/train.py", line 19, in step',
+            f'  File "{SITE}/optim/optimizer.py", line 549, in wrapper',
+            f'  File "{SITE}/optim/optimizer.py", line 78, in _use_grad',
+        )
+    )
+    (report,) = said.reports
+    assert (report.op, report.stack) == ("step", ("step",))
+    assert report.names == ("step", "torch._dynamo.graph_break", "_use_grad", "wrapper")
+
+
+def test_items_warning_in_a_library_that_was_compiled_itself(read: Read) -> None:
+    said = read(
+        *record(
+            "Graph break from `Tensor.item()`, consider setting:",
+            "    torch._dynamo.config.capture_scalar_outputs = True",
+            "Graph break: from user code at:",
+            f'  File "{SITE}/optim/lbfgs.py", line 343, in step',
+            level="W",
+        )
+    )
+    (report,) = said.reports
+    assert (report.op, report.location) == ("step", Location(f"{SITE}/optim/lbfgs.py", 343, "step"))
+
+
 def test_a_hint_names_no_offending_call(read: Read) -> None:
     said = read(
         *graph_break(
             SHORT[0],
             "Graph Break Reason: TypeError when making fake tensor call",
             "  Hint: Use `torch.compiler.set_stance` to look for it.",
+            " For more details about this graph break, please visit: https://meta-pytorch.github.io/gb0115.html",
             *STACK,
         )
     )
