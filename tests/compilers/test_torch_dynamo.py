@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.model import Kind, Location, Scope
+from fallback_gate.compilers import READERS
+from fallback_gate.model import Kind, Location, Scope, State
 from tests.compilers.lines import SITE, graph_break, listed, record, traced
 
 Read = Callable[..., Any]
@@ -139,6 +140,27 @@ def test_items_warning_in_a_library_that_was_compiled_itself(read: Read) -> None
     )
     (report,) = said.reports
     assert (report.op, report.location) == ("step", Location(f"{SITE}/optim/lbfgs.py", 343, "step"))
+
+
+@pytest.mark.parametrize(
+    ("pid", "time", "off"),
+    [
+        (4674, "AotCodeCompiler.compile, 84.9698", False),
+        (4674, "GraphLowering.run, 0.0075", False),
+        (4675, "GraphLowering.run, 0.0075", True),
+        (4674, "gc, 0.0462", True),
+    ],
+)
+def test_an_empty_list_beside_a_graph_that_was_exported_is_no_compiler_that_is_off(
+    read: Read, pid: int, time: str, off: bool
+) -> None:
+    times = ("TorchDynamo compilation metrics:", "Function, Runtimes (s)", time)
+    said = read(*listed(), *record(*times, level="I", cid="", at="_dynamo/utils.py:925", pid=pid))
+    assert [r.id for r in said.reports] == ["torch/compiler-off"] * off
+    (by, *_) = said.evidence.processes.values()
+    assert {proof.state for proof in READERS["torch.compile"].prove(by["torch.compile"]).values()} == {
+        State.UNPROVEN
+    }
 
 
 def test_a_hint_names_no_offending_call(read: Read) -> None:
