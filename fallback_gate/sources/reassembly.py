@@ -23,6 +23,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from fallback_gate.sources import json_lines
 from fallback_gate.sources.envelope import plain, unwrap
 from fallback_gate.sources.reader import Reader
 
@@ -56,6 +57,9 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
     `console`: the text was UTF-16, which PowerShell writes.
     """
     needed: list[Step] = []
+    if json_lines.are_in(head):
+        needed.append(json_lines.plain_lines)
+        head = b"".join(json_lines.plain_lines([head]))
     width = console_width(head) if console or b"NativeCommandError" in head else None
     if width:
         needed.append(partial(_unbroken, width=width))
