@@ -158,7 +158,7 @@ def break_reports(
 
 
 def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A graph-break record of 2.0 to 2.6: the user's frames, then PyTorch's own traceback with the reason.
+    """A graph-break record of 2.0 to 2.7: the user's frames, then PyTorch's own traceback with the reason.
 
     From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
     """
@@ -168,10 +168,13 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
     stack = user_stack(lines[:own])
-    raised_lines = [line for line in lines[own:] if _RAISED.match(line)]
-    reason = match["reason"].strip() or (raised_lines[-1].partition(": ")[2] if raised_lines else "")
+    said = match["reason"].strip()
+    given_up = said == "skip:"  # 2.7: the frame, for what was raised first
+    raised_at = [at for at in range(own, len(lines)) if _RAISED.match(lines[at])]
+    cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
+    reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
     where = stack.innermost
-    called = _old_call(reason)
+    called = _old_call(reason) or _offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
     yield base(
         rule,

@@ -163,6 +163,23 @@ def test_an_empty_list_beside_a_graph_that_was_exported_is_no_compiler_that_is_o
     }
 
 
+def test_the_break_of_a_frame_that_two_point_seven_gives_up_tells_what_was_raised(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: skip: from user code at:",
+            '  File "/app/audio.py", line 24, in denoise',
+            '    with timed("denoise"):',
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_dynamo/variables/functions.py", line 531, in next_variable',
+            "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped",
+            "  Developer debug context: module: time, qualname: perf_counter, skip reason: <missing reason>",
+        )
+    )
+    (report,) = said.reports
+    assert report.reason == "Attempted to call function marked as skipped"
+    assert report.names == ("denoise", "time.perf_counter")
+
+
 def test_a_hint_names_no_offending_call(read: Read) -> None:
     said = read(
         *graph_break(
