@@ -85,7 +85,8 @@ def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) 
         if getattr(report, name) != getattr(rule, name, None)
     }
     told |= fields
-    told["names"] = [] if list(report.names) == [report.op] else list(report.names)
+    own = [report.op] if report.op != "*" else []
+    told["names"] = [] if list(report.names) == own else list(report.names) or "none"
     told["stack"], told["files"] = list(report.stack), list(report.files)
     if report.location:
         told["location"] = _whole(report.location._asdict())
