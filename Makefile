@@ -78,7 +78,7 @@ test-browser: $(VENV)/.browser ## Look at the HTML report in a real Chromium
 test-fleet: $(VENV)/.fleet ## Read logs from a web server and an S3 on this machine, and on a Dask cluster
 	$(BIN)/python -m pytest tests/fleet
 
-fuzz: $(VENV)/.fuzzing ## Fuzz the readers for SECONDS each; FAMILY="torch_compile policy" runs these
+fuzz: $(VENV)/.fuzzing ## Fuzz the readers for SECONDS each; FAMILY="torch policy" runs these
 	$(BIN)/python -m tests.fuzz $(FUZZED) --seconds $(SECONDS)
 
 fault-drill: $(VENV)/.developed ## Kill the gate KILLS times while it writes: no file is torn or lost

@@ -58,7 +58,7 @@ def main() -> None:
         plan = Plan(Path(folder), say)
         if asked.quick:
             plan = replace(plan, runs=3, sizes=(16, 32, 64, 128), beside=64, dense=16, distinct=20_000)
-            plan = replace(plan, files=(8, 8), traces=16, starts=5)
+            plan = replace(plan, files=(8, 8), traces=16, kernels=32, starts=5)
         plan = _that_fits(replace(plan, runs=asked.runs or plan.runs))
         for name in asked.only or PARTS:
             for section in PARTS[name](plan):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks import debug_log, dense_log, facts, peers, start_up, trace_folder
+from benchmarks import debug_log, dense_log, facts, kernel_trace, peers, start_up, trace_folder
 from benchmarks.measure import MIB, Cost, once, side_by_side
 from benchmarks.peers import CAT, GREP, OURS, RIPGREP, SCRIPT
 from benchmarks.section import Bar, Section, number, seconds, size
@@ -27,15 +27,18 @@ class Plan:
     beside: int = 512  # of the log that all peers read
     dense: int = 128
     distinct: int = 100_000
-    files: tuple[int, int] = (16, 32)  # how many, and the size of each
+    files: tuple[int, int] = (64, 32)  # how many, and the size of each
     traces: int = 128
+    kernels: int = 512  # of the kernel trace
     starts: int = 15
     curves: dict[str, dict[int, float]] = field(default_factory=dict)
 
     @property
     def most(self) -> int:
         """The most bytes on disk at a time."""
-        return MIB * max(self.sizes[-1], self.files[0] * self.files[1], 2 * self.dense, 6 * self.traces)
+        return MIB * max(
+            self.sizes[-1], self.files[0] * self.files[1], 2 * self.dense, 6 * self.traces, self.kernels
+        )
 
 
 def big_log(plan: Plan) -> list[Section]:
@@ -208,6 +211,27 @@ def traces(plan: Plan) -> list[Section]:
     return [section]
 
 
+def kernels(plan: Plan) -> list[Section]:
+    """A trace of what ran on the device."""
+    plan.say(f"a kernel trace of {size(plan.kernels * MIB)}")
+    trace = kernel_trace.make(plan.folder / "decode.json", plan.kernels * MIB)
+    flushed(trace)
+    cost = side_by_side({OURS: peers.kernels(trace)}, plan.runs)[OURS]
+    speed = trace.stat().st_size / 1e6 / cost.cpu
+    section = Section(
+        f"A kernel trace of {size(plan.kernels * MIB)}",
+        "What `torch.profiler` writes (JSON), read by `fallback-gate trace` on one core.",
+        ("time", "MB/s", "CPU", "memory"),
+        [(seconds(cost.wall), number(speed), seconds(cost.cpu), held(cost.memory))],
+        [
+            Bar("a kernel trace", speed, 1000 / 60, "MB/s", at_least=True),
+            Bar("memory for a kernel trace", cost.memory / 1e6, 300, "MB"),
+        ],
+    )
+    trace.unlink()
+    return [section]
+
+
 def start(plan: Plan) -> list[Section]:
     """What a small log takes, and where it goes."""
     plan.say("the start-up")
@@ -236,4 +260,5 @@ PARTS: Mapping[str, Callable[[Plan], list[Section]]] = {
     "distinct": distinct,
     "files": many_files,
     "traces": traces,
+    "kernels": kernels,
 }

@@ -38,6 +38,11 @@ def gate(*arguments: str | Path, one_core: bool = True) -> Command:
     return Command(words, one_core, frozenset({0, 1, 3}))
 
 
+def kernels(trace: Path) -> Command:
+    """Our reading of a kernel trace."""
+    return Command([sys.executable, "-m", "fallback_gate", "trace", str(trace)], fine=frozenset({0, 1, 3}))
+
+
 def ripgrep(log: Path) -> Command:
     """ripgrep on one thread, with 230 literals."""
     return Command([tool("rg"), "-j1", "-a", "-c", "-F", "-f", str(ANCHORS), str(log)])

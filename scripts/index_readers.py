@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fallback_gate.compilers import FAMILIES, HEARINGS, library
+from fallback_gate.compilers import CLOSINGS, MODULES, library
 
 INDEX = Path(__file__).parents[1] / "fallback_gate/compilers/index.py"
 HEAD = '''"""Room 3: where each reader stands, and who waits for which literal. Written by `make docs`."""
@@ -16,11 +16,11 @@ PLACES: dict[str, tuple[str, str | None]] = {
 
 def main() -> None:
     """Write the module as the readers say."""
-    places, anchors = library.indexed(FAMILIES, HEARINGS)
+    places, anchors = library.indexed(MODULES, CLOSINGS)
     rows = [HEAD]
-    for name, (family, heard) in places.items():
+    for name, (module, closing) in places.items():
         rows.append(
-            f"    {json.dumps(name)}: ({json.dumps(family)}, {json.dumps(heard) if heard else None}),\n"
+            f"    {json.dumps(name)}: ({json.dumps(module)}, {json.dumps(closing) if closing else None}),\n"
         )
     rows.append("}\nANCHORS: dict[str, tuple[str, ...]] = {\n")
     for anchor, names in anchors.items():

@@ -12,9 +12,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from benchmarks import debug_log, dense_log, facts, trace_folder
+from benchmarks import debug_log, dense_log, facts, kernel_trace, trace_folder
 from benchmarks.draw_anchors import ANCHORS
 from fallback_gate import check
+from fallback_gate.instruments.trace import reading
+from fallback_gate.instruments.trace.seen import evidence
 from fallback_gate.model import Kind
 
 MIB = 1 << 20
@@ -144,3 +146,12 @@ def test_the_anchors_are_fit_to_be_searched() -> None:
     anchors = ANCHORS.read_text(encoding="utf-8").splitlines()
     assert len(anchors) == len(set(anchors)) == 230
     assert all(len(anchor) >= 12 and anchor.isascii() for anchor in anchors)
+
+
+def test_a_kernel_trace_is_the_same_steps_again(tmp_path: Path) -> None:
+    """1,526 kernels and 33 graph launches in each step, as the program that made the sample has."""
+    trace = kernel_trace.make(tmp_path / "decode.json", 12 * MIB)
+    measured = {one.name: one.value for one in evidence(str(trace), reading.read(trace)).measurements}
+    assert measured["steps"] >= 6
+    assert measured["kernels_per_step"] == 1526
+    assert measured["graph_launches_per_step"] == 33

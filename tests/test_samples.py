@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fallback_gate import Verdict, check
-from fallback_gate.compilers.torch_compile import READER
+from fallback_gate.compilers.torch.compile import READER
 from fallback_gate.model import Class, Event, State
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"

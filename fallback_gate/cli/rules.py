@@ -14,7 +14,8 @@ import click
 from fallback_gate import policy as policies
 from fallback_gate.cli.output import to_stdout
 from fallback_gate.compilers import READERS, manual
-from fallback_gate.compilers.book import Book, read_log
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import read_log
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError
 from fallback_gate.model import Kind, ProcessKey, Report

@@ -14,24 +14,24 @@ from typing import Any
 from fallback_gate.compilers.rule import Reader
 
 Names = tuple[str, ...]
+Place = tuple[str, str | None]
+"""The module that declares a reader, and the one that says what its closing records tell, if there is one."""
 
 
 class Library(Mapping[str, Reader]):
     """Readers by name. `anchors`: by literal, the names of those that wait for it, in their order.
 
-    `places`: by name, the module of this package that lists the reader, and the one that lists what its
-    closing records say, if there is one.
+    `places`: by name, where the reader stands in this package.
     """
 
-    def __init__(self, places: Mapping[str, tuple[str, str | None]], anchors: Mapping[str, Names]) -> None:
+    def __init__(self, places: Mapping[str, Place], anchors: Mapping[str, Names]) -> None:
         self.anchors = anchors
         self._places = places
         self._loaded: dict[str, Reader] = {}
 
     def __getitem__(self, name: str) -> Reader:
         if name not in self._loaded:
-            family, hearings = self._places[name]
-            self._loaded[name] = read_from(family, hearings)[name]
+            self._loaded[name] = _reader(name, *self._places[name])
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -44,17 +44,21 @@ class Library(Mapping[str, Reader]):
         return name in self._places
 
 
-def read_from(family: str, hearings: str | None) -> dict[str, Reader]:
-    """The readers that a module lists, by name; with what their closing records say."""
-    heard: Mapping[str, Any] = _module(hearings).HEARINGS if hearings else {}
-    found = {}
-    for reader in _module(family).READERS:
-        if reader.name in heard:
-            from fallback_gate.compilers import closing
+def _reader(name: str, module: str, closing: str | None) -> Reader:
+    """One of the readers that a module declares, with what its closing records say."""
+    reader = next(one for one in declared(module) if one.name == name)
+    if closing is None:
+        return reader
+    from fallback_gate.compilers.closing.records import heard
 
-            reader = closing.heard(reader, heard[reader.name])
-        found[reader.name] = reader
-    return found
+    return heard(reader, _module(closing).HEARINGS[name])
+
+
+def declared(module: str) -> tuple[Reader, ...]:
+    """The `READERS` of a module, or its one `READER`."""
+    found = _module(module)
+    readers: tuple[Reader, ...] = getattr(found, "READERS", None) or (found.READER,)
+    return readers
 
 
 def anchors_of(readers: Mapping[str, Reader]) -> Mapping[str, Names]:
@@ -69,15 +73,13 @@ def anchors_of(readers: Mapping[str, Reader]) -> Mapping[str, Names]:
     return {anchor: tuple(names) for anchor, names in found.items()}
 
 
-def indexed(families: Names, hearings: Names) -> tuple[dict[str, tuple[str, str | None]], dict[str, Names]]:
-    """What the index must say: the places and anchors of the readers that these modules list."""
-    heard = {name: module for module in hearings for name in _module(module).HEARINGS}
-    places: dict[str, tuple[str, str | None]] = {
-        reader.name: (family, heard.get(reader.name))
-        for family in families
-        for reader in _module(family).READERS
+def indexed(modules: Names, closings: Names) -> tuple[dict[str, Place], dict[str, Names]]:
+    """What the index must say: the places and anchors of the readers that these modules declare."""
+    heard = {name: module for module in closings for name in _module(module).HEARINGS}
+    places: dict[str, Place] = {
+        reader.name: (module, heard.get(reader.name)) for module in modules for reader in declared(module)
     }
-    readers = {name: read_from(*place)[name] for name, place in places.items()}
+    readers = {name: _reader(name, *place) for name, place in places.items()}
     return places, dict(anchors_of(readers))
 
 

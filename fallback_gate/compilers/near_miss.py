@@ -1,9 +1,10 @@
 """Room 3: lines that smell of a fallback and that no rule knew.
 
 A compiler's wording drifts: on the day of a new version its message is no longer the one that a rule waits
-for. So a few phrases are looked for besides. A line that has one and gave neither report nor sighting is
-kept, once for each wording, as a note; the strict mode makes it unproven. Lines that belong to a record of
-PyTorch's artifacts and dumps are none: the words stand there in explanations, guards and sources.
+for. So a line with the anchor of a rule whose pattern does not match it is one, and a few phrases are looked
+for besides. A line that gave neither report nor sighting is kept, once for each wording, as a note; `--strict`
+makes it unproven. Lines that belong to a record of PyTorch's artifacts and dumps are none: the words stand
+there in explanations, guards and sources.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fallback_gate.compilers.torch_log import parse
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.log import parse
 from fallback_gate.scan.record import LONGEST_LINE, Record
 
 PHRASES = (  # without a first letter that may be a capital
@@ -38,6 +40,7 @@ _SMELL = re.compile(
     r"|\busing (?:an? |the )?(?:naive|reference|slow|unoptimized) (?:kernel|implementation|path)",
     re.IGNORECASE,
 )
+_ASIDES = ("#", "//", "raise ", "File ", "+ ", "$ ", "> ")  # sources, tracebacks, commands
 _VARYING = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|`[^`]*`", re.IGNORECASE)
 
 
@@ -47,21 +50,26 @@ class NearMiss:
 
     text: str
     position: int
-    rule: str | None = None  # the user's rule that waits for such a line and did not match
+    rule: str | None = None  # that waits for such a line and did not match
     count: int = 1
 
 
-def wording(record: Record) -> str | None:
-    """What makes two lines one wording: the line without numbers and quoted names. None: no near miss."""
+def wording(record: Record, waiting: Rule | None = None) -> str | None:
+    """What makes two lines one wording: the line without numbers and quoted names. None: no near miss.
+
+    `waiting`: the rule whose anchor the line has, without matching.
+    """
+    if waiting:
+        said = plain(record.text)
+        if said in {plain(line) for line in waiting.ignores}:
+            return None
+        if waiting.limit is not None:
+            return said
     log = parse(record.text)
     if log and (log.artifact or log.level == "V" or log.message.startswith((" ", "{"))):
         return None
     text = log.message if log else record.text
-    if (
-        not _SMELL.search(text)
-        or text.startswith("\t")
-        or text.lstrip().startswith(("#", "//", "raise ", "File "))
-    ):
+    if not (waiting or _SMELL.search(text)) or text.startswith("\t") or text.lstrip().startswith(_ASIDES):
         return None
     if "\\n" in text and record.end - record.start > LONGEST_LINE:
         return None  # a part of a long line that quotes others, as those of structured traces do

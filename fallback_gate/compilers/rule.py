@@ -33,8 +33,9 @@ class Rule:
     `anchor`: literals of which one stands in each line of the message that opens it. `pattern`: a regular
     expression searched on that line; its named groups `op`, `reason`, `file`, `line`, `function` and
     `layer` fill the report. `read` takes over where the message has more lines or more than one event.
-    `at_least`: the compiler prints it once for many. `limit`: seconds of CPU time per line, for patterns
-    that we do not trust.
+    `at_least`: the compiler prints it once for many. `limit`: seconds of CPU time a record, for patterns that
+    we do not trust; those are tried on so many `lines` of the same writer. `shared_anchor`: other lines have
+    the anchor, too; without it, one that the pattern does not match is worth a note.
     """
 
     id: str
@@ -50,6 +51,8 @@ class Rule:
     ignores: tuple[str, ...] = ()
     at_least: bool = False
     limit: float | None = None
+    lines: int = 1
+    shared_anchor: bool = False
     read: Callable[[Rule, Record, Match[str]], Iterable[Report]] | None = None
 
 
@@ -72,6 +75,7 @@ class Marker:
     `shows` is the sentence that the docs print. `read` turns a record into facts; without it the named
     groups of the pattern are the facts, in their order. A user's marker states what it `proves`, whether it
     `ends` the compile phase, and whether it `starts` it: then it says only that the compiler was at work.
+    `setting` is how to record a log that holds it.
     """
 
     id: str
@@ -85,6 +89,7 @@ class Marker:
     proves: frozenset[Kind] = frozenset()
     ends: bool = False
     starts: bool = False
+    setting: str | None = None
     limit: float | None = None
     read: Callable[[Marker, Record, Match[str]], Iterable[Sighting]] | None = None
 
@@ -223,7 +228,7 @@ class Reader:
     markers: tuple[Marker, ...]
     required: frozenset[Kind]
     prove: Callable[[Evidence], Mapping[Kind, Proof]]
-    conclude: Callable[[Evidence], Iterable[Report]] | None = None  # reports that only the whole log tells
+    conclude: Callable[[Evidence], Iterable[Report]] = lambda evidence: ()  # what only the whole log tells
     joins: Callable[[Evidence, Evidence], bool] = lambda text, trace: False  # both are of one program
     setting: str = ""  # how to record a log that proves something
     manual: str = ""

@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 
 import regex
 
-from fallback_gate.compilers.reading import is_said
+from fallback_gate.compilers.matching import is_said
 from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
 from fallback_gate.model import Kind, Scope
 from fallback_gate.scan.anchors import expression
@@ -26,6 +26,7 @@ from fallback_gate.sources.envelope import unwrap
 SHORTEST_ANCHOR = 4
 LONGEST_ANCHOR = 200
 LONGEST_PATTERN = 4096  # bytes
+MOST_LINES = 40  # of one record
 MOST_REPEATS = 1000  # of a counted repeat
 MOST_UNROLLED = 20_000  # of counted repeats in each other, which `regex` writes out when it compiles
 
@@ -47,6 +48,8 @@ class UserRule:
     proves: frozenset[Kind] = frozenset()
     ends: bool = False
     starts: bool = False
+    setting: str | None = None
+    lines: int | None = None
     is_marker: bool = False
     meaning: str | None = None
     next: str | None = None
@@ -82,6 +85,7 @@ def read(said: UserRule, source: str) -> Rule | Marker:
             proves=said.proves,
             ends=said.ends,
             starts=said.starts,
+            setting=said.setting,
             limit=USER_PATTERN_SECONDS,
         )
     if said.kind is None or said.scope is None:
@@ -100,6 +104,7 @@ def read(said: UserRule, source: str) -> Rule | Marker:
         matches=said.matches,
         ignores=said.ignores,
         limit=USER_PATTERN_SECONDS,
+        lines=said.lines or 1,
     )
 
 
@@ -126,9 +131,10 @@ def _anchor(said: UserRule) -> Iterator[Fault]:
         yield Fault(key, "the anchor holds a run of blanks", "take a part without it")
     sought = re.compile(expression(anchor.encode()))
     for index, line in enumerate(said.matches):
-        if not sought.search(unwrap(line)[0].encode("utf-8", "replace")):
+        if not sought.search(_text(line).partition("\n")[0].encode("utf-8", "replace")):
             number = " ({n} in it stands for a number)" if "{n}" in anchor else ""
-            what = f"the anchor does not stand in this line{number}"
+            where = "the first line of this" if "\n" in line else "this line"
+            what = f"the anchor does not stand in {where}{number}"
             yield Fault(("matches", index), what, "correct one of them")
 
 
@@ -185,11 +191,18 @@ def _tried(said: UserRule, pattern: regex.Pattern[str]) -> Iterator[Fault]:
             return
         for index, line in enumerate(said.matches):
             place = ("matches", index)
-            if "\n" in line or "\r" in line:
-                yield Fault(place, "this is more than one line", "give one line of the log an item")
+            most = said.lines or 1
+            if "\r" in line or line.count("\n") >= most:
+                what = "this is more than one line" if most == 1 else f"this is more than {most} lines"
+                yield Fault(place, what, "give one record an item, and say with `lines` how many it may have")
                 continue
-            text = unwrap(line)[0]
-            found = list(pattern.finditer(text, timeout=USER_PATTERN_SECONDS))
+            text = _text(line)
+            first = text.partition("\n")[0]
+            found = [
+                match
+                for match in pattern.finditer(text, timeout=USER_PATTERN_SECONDS)
+                if match.start() <= len(first)
+            ]
             if not found:
                 what = "the pattern does not match this line"
                 if _found(pattern, line):
@@ -199,11 +212,16 @@ def _tried(said: UserRule, pattern: regex.Pattern[str]) -> Iterator[Fault]:
                 what = "in this line the message stands in quotes, a comment or a shell's command"
                 yield Fault(place, what, "there it is no message: give the line as the compiler prints it")
         for index, line in enumerate(said.ignores):
-            if _found(pattern, unwrap(line)[0]):
+            if _found(pattern, _text(line)):
                 yield Fault(("ignores", index), "the pattern matches this line", "correct one of them")
     except (TimeoutError, MemoryError):
         what = f"the pattern takes longer than {USER_PATTERN_SECONDS} s on one of its own lines"
         yield Fault(("pattern",), what, "take nested repetition out of it")
+
+
+def _text(record: str) -> str:
+    """The lines of a record without their envelopes."""
+    return "\n".join(unwrap(line)[0] for line in record.splitlines())
 
 
 def _found(pattern: regex.Pattern[str], line: str) -> bool:

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fallback_gate.events.names import spellings
 from fallback_gate.model import Scope
 from fallback_gate.model.matrix import Cell, Matrix, Place
+from fallback_gate.model.names import spellings
 
 MOST_KERNELS = 8  # that one cell names
 MOST_NAMES = 256  # that one cell keeps, of further names and of functions

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fallback_gate.compilers import jax_xla, torch_inductor_rules
+from fallback_gate.compilers.runtimes import jax_xla
+from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.alignment import aligned, calls
 from fallback_gate.coverage.collect import bounded
 from fallback_gate.coverage.gathered import Pairs
 from fallback_gate.coverage.kernel_names import column, computes, family
 from fallback_gate.coverage.output_code import OutputCode, Part
-from fallback_gate.events.names import operator
 from fallback_gate.instruments.trace import kernels, steps
 from fallback_gate.instruments.trace.chrome import PYTORCH, XLA
 from fallback_gate.instruments.trace.links import Link, Links, function, location
@@ -28,6 +28,7 @@ from fallback_gate.instruments.trace.summary import Operator, summarise
 from fallback_gate.instruments.trace.timeline import Timeline
 from fallback_gate.model import Kind
 from fallback_gate.model.matrix import Cell, Column
+from fallback_gate.model.names import operator
 
 LONGEST_NAME = 120  # characters of a kernel's name: a mangled one has thousands
 _BACKENDS = {PYTORCH: torch_inductor_rules.NAME, XLA: jax_xla.NAME}

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from fallback_gate.compilers.onnxruntime_placement import CPU, NAME, behind
+from fallback_gate.compilers.runtimes.onnxruntime_placement import CPU, NAME, behind
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
 from fallback_gate.instruments.trace.events import events

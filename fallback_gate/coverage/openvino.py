@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.parsers import expat
 
-from fallback_gate.compilers.openvino_kernels import NAME, WITH_BODY, operator
+from fallback_gate.compilers.runtimes.openvino_kernels import NAME, WITH_BODY, operator
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
 from fallback_gate.model import Kind

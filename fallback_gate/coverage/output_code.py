@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from fallback_gate.compilers.torch_inductor_rules import NAME
-from fallback_gate.compilers.torch_log import parse
+from fallback_gate.compilers.torch.inductor_rules import NAME
+from fallback_gate.compilers.torch.log import parse
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.kernel_names import computes
-from fallback_gate.events.names import operator
 from fallback_gate.instruments.trace.fused import fused
 from fallback_gate.model.matrix import Cell, Column
+from fallback_gate.model.names import operator
 
 MOST_STARTS: Final = 200_000
 _VIEWS: Final = """

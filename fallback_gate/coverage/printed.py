@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fallback_gate.compilers import onnxruntime_placement, openvino_kernels
+from fallback_gate.compilers.runtimes import onnxruntime_placement, openvino_kernels
 from fallback_gate.coverage import onnxruntime, openvino
 from fallback_gate.errors import Unreadable
 from fallback_gate.model.matrix import Cell, Read

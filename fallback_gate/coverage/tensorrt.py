@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from fallback_gate.compilers.tensorrt_build import NAME
-from fallback_gate.compilers.tensorrt_layers import is_copy, parts
+from fallback_gate.compilers.nvidia.tensorrt_build import NAME
+from fallback_gate.compilers.nvidia.tensorrt_layers import is_copy, parts
 from fallback_gate.coverage import shapes
 from fallback_gate.errors import Unreadable
 from fallback_gate.model import Kind

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from fallback_gate.events.names import function, spellings
 from fallback_gate.model import Kind, Location
+from fallback_gate.model.names import function, spellings
 from fallback_gate.patterns import Pattern
 
 _PASSING = Pattern(r"0x[0-9a-f]+|\[[\d, x]*\]", re.IGNORECASE)

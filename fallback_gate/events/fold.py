@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from fallback_gate.events.fingerprint import fingerprint
-from fallback_gate.events.names import spelled, spellings
 from fallback_gate.model import Event, Kind, Location, Place, ProcessKey, Report, Scope, Variants
+from fallback_gate.model.names import spelled, spellings
 
 MOST_LINES = 20
 MOST_SITES = 100_000

@@ -8,7 +8,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from fallback_gate import policy as policies
-from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.errors import EXIT_USAGE
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging.surroundings import AUTO, environment, surroundings

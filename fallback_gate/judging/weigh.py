@@ -16,7 +16,6 @@ from typing import Final
 
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
-from fallback_gate.events.names import function, spellings
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging.surroundings import OFF, surroundings
 from fallback_gate.model import (
@@ -33,6 +32,7 @@ from fallback_gate.model import (
     Verdict,
 )
 from fallback_gate.model.measures import QUANTITIES, Cost, Measured, State
+from fallback_gate.model.names import function, spellings
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.instruments import hold
 

@@ -4,8 +4,8 @@ A compiler's reader turns a log record into a `Report`; `events` folds reports i
 `verdict` turn an event into a `Finding`, and all of them, with the `Proof` that a fallback would have been
 seen, into one frozen `Verdict`. These are in `event` and `verdict`, and imported from here. Beside them:
 `measures` (what instruments measure), `claims`, `environment` and `exclusions` (what is around a run),
-`inputs` (what a run was given), `history` (more than one run), `matrix` (coverage) and `quantity` (amounts as
-people write them).
+`inputs` (what a run was given), `history` (more than one run), `matrix` (coverage), `quantity` (amounts as
+people write them) and `names` (operators as compilers spell them).
 """
 
 from fallback_gate.model.event import Event, Kind, Location, Place, ProcessKey, Report, Scope, Variants

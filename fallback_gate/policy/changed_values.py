@@ -163,13 +163,14 @@ def _decides(rule: Rule | Marker) -> dict[str, object]:
         "proves",
         "ends",
         "starts",
+        "lines",
     )
     return {"is a message": isinstance(rule, Rule), **{name: getattr(rule, name, None) for name in names}}
 
 
 def _words(rule: Rule | Marker) -> tuple[object, ...]:
     """What a rule says and is tried on, but for the place at which it stands."""
-    names = ("meaning", "help", "shows")
+    names = ("meaning", "help", "shows", "setting")
     said = (str(getattr(rule, name, "")).replace(rule.seen_in, "") for name in names)
     return (*said, rule.matches, rule.ignores)
 

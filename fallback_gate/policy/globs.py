@@ -12,7 +12,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
-from fallback_gate.events.names import perhaps, plain, spellings
+from fallback_gate.model.names import perhaps, plain, spellings
 
 LONGEST_GLOB = 1000
 MOST_KEPT = 8192  # of what is worked out once: more than a policy has keys

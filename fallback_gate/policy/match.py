@@ -17,8 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from fallback_gate.events import names
-from fallback_gate.model import Class, Decision, Event, Finding, Place, Scope, Variants
+from fallback_gate.model import Class, Decision, Event, Finding, Place, Scope, Variants, names
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import ColdEntry, HotEntry, Policy
 

@@ -11,9 +11,9 @@ from fallback_gate.policy.document import Key, Page, shown
 
 _RULE_NEEDS = ("id", "compiler", "anchor", "pattern", "kind", "scope", "matches")
 _MARKER_NEEDS = ("id", "compiler", "anchor", "pattern", "matches")
-RULE_KEYS = (*_RULE_NEEDS, "ignores", "meaning", "next")
+RULE_KEYS = (*_RULE_NEEDS, "lines", "ignores", "meaning", "next")
 MARKER_SAYS = ("proves", "ends", "starts")
-MARKER_KEYS = (*_MARKER_NEEDS, *MARKER_SAYS, "ignores", "meaning")
+MARKER_KEYS = (*_MARKER_NEEDS, *MARKER_SAYS, "setting", "ignores", "meaning")
 SCOPES = {scope.value: scope for scope in Scope}
 
 
@@ -53,6 +53,10 @@ def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
         page.complain((*key, "matches"), "there is no line to try the pattern on", "give at least one line")
     kind = checks.choice(page, (*key, "kind"), entry["kind"], checks.KINDS) if "kind" in entry else None
     scope = checks.choice(page, (*key, "scope"), entry["scope"], SCOPES) if "scope" in entry else None
+    lines = said.whole("lines")
+    if lines is not None and not 1 <= lines <= user_rules.MOST_LINES:
+        advice = f"take 1 to {user_rules.MOST_LINES}: the first line and those below it"
+        page.complain((*key, "lines"), f"a record of {lines} lines can't be read", advice)
     return user_rules.UserRule(
         id=said.text("id"),
         compiler=said.text("compiler"),
@@ -67,5 +71,7 @@ def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
         starts=starts,
         meaning=said.text("meaning"),
         next=said.text("next"),
+        setting=said.text("setting"),
+        lines=lines,
         is_marker=is_marker,
     )

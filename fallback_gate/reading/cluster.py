@@ -23,7 +23,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError, MissingExtra, Unreadable
 from fallback_gate.events.tally import Batch

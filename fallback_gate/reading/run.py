@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from fallback_gate.compilers.book import Book, LogEvidence, conclude, gather, read_log
-from fallback_gate.compilers.reading import BUDGET_SECONDS, Budget
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence, conclude, gather, read_log
+from fallback_gate.compilers.matching import BUDGET_SECONDS, Budget
 from fallback_gate.errors import Unreadable
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import ProcessKey, Report

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from fallback_gate.compilers import READERS
 from fallback_gate.events.fingerprint import fingerprint
-from fallback_gate.events.names import function
 from fallback_gate.model import (
     BaselineSummary,
     Class,
@@ -28,6 +27,7 @@ from fallback_gate.model import (
     Verdict,
 )
 from fallback_gate.model.history import Baseline, Held
+from fallback_gate.model.names import function
 from fallback_gate.policy.limits import worst
 
 REASON = "it was there when the baseline was made"

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from fallback_gate.events.names import spellings
 from fallback_gate.model import Class, Event, Finding, Kind, State, Verdict
 from fallback_gate.model import environment as environments
 from fallback_gate.model.environment import Changed
 from fallback_gate.model.history import WORSE, Change, Comparison, Fallback, Moved, Number, Side, Step
+from fallback_gate.model.names import spellings
 from fallback_gate.policy.limits import worst
 from fallback_gate.verdict.baseline import place
 from fallback_gate.verdict.past_report import PastReport

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers.book import LogEvidence
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.compilers.rule import Evidence, Reader
 from fallback_gate.model import ProcessKey
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fallback_gate.compilers.generic import by_markers
 from fallback_gate.compilers.rule import Evidence, Reader
-from fallback_gate.compilers.strict import by_strict_modes
+from fallback_gate.compilers.strict_modes import by_strict_modes
+from fallback_gate.compilers.user_markers import by_markers
 from fallback_gate.model import CompilerProof, Kind, Outcome, ProcessKey, ProcessVerdict, Proof, State
 from fallback_gate.policy.entry import Policy
 

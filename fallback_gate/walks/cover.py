@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from pathlib import Path
 
-from fallback_gate.compilers import onnxruntime_placement, openvino_kernels, torch_inductor_rules
+from fallback_gate.compilers.runtimes import onnxruntime_placement, openvino_kernels
+from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
 from fallback_gate.coverage import Collection, collect, events, gathered, reading, store
 from fallback_gate.coverage.hold import Evidence, hold
 from fallback_gate.coverage.output_code import OutputCode

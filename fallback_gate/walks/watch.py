@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from fallback_gate import policy as policies
-from fallback_gate.compilers.book import read_log, read_waiting
+from fallback_gate.compilers.log import read_log, read_waiting
 from fallback_gate.errors import InputError
 from fallback_gate.judging.judge import Terms, judge, judged
 from fallback_gate.model import Class, Decision, Finding, ProcessKey, Report, Verdict

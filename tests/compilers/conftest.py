@@ -8,8 +8,10 @@ from io import BytesIO
 
 import pytest
 
-from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers import READERS, index
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence, read_log
+from fallback_gate.compilers.rule import Reader
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.window import Scan
 
@@ -36,6 +38,11 @@ class Said:
 
 
 Read = Callable[..., Said]
+
+
+def family(name: str) -> list[Reader]:
+    """The readers that stand in a folder of this room."""
+    return [READERS[reader] for reader, (module, _) in index.PLACES.items() if module.startswith(f"{name}.")]
 
 
 def _read(*lines: str, name: str = "compile.log", book: Book = BOOK) -> Said:

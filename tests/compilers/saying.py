@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from fallback_gate.compilers import READERS, index
+from fallback_gate.compilers import MODULES, READERS, index
 from fallback_gate.compilers.rule import Reader
 from tests.compilers import telling
 
@@ -23,6 +23,7 @@ MORE = """
 # `reader`: the proof of a log that says nothing. `of`: an example of a rule or a marker, from its declaration.
 # `case`: further logs; add one with `case` and `log` alone, and let the rest be written."""
 Entry = dict[str, Any]
+FAMILIES = tuple(dict.fromkeys(module.partition(".")[0] for module in MODULES))
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -54,7 +55,7 @@ def loaded(file: Path) -> Any:
 
 def family(name: str) -> list[Reader]:
     """The readers of a family, in its order."""
-    return [READERS[reader] for reader, (of, _) in index.PLACES.items() if of == name]
+    return [READERS[reader] for reader, (of, _) in index.PLACES.items() if of.partition(".")[0] == name]
 
 
 def examples(readers: list[Reader]) -> Iterator[Entry]:
@@ -72,7 +73,7 @@ def logs(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Write all of it."""
-    for name in dict.fromkeys(of for of, _ in index.PLACES.values()):
+    for name in FAMILIES:
         file = SAID / f"{name}.yaml"
         said: list[Entry] = [{"reader": one.name} | telling.of_nothing(one) for one in family(name)]
         cases = [{"case": one["case"], "log": one["log"]} for one in loaded(file) or () if "case" in one]

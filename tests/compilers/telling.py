@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, LogEvidence, read_log
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence, read_log
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.model import Kind, ProcessKey, Proof, Report
 from fallback_gate.reading.run import Run, read, traces

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -232,6 +233,6 @@ def test_two_shapes_of_one_product_are_two_sites(read: Read) -> None:
 
 def test_every_library_has_a_manual_page() -> None:
     for module in ("migraphx", "miopen", "aiter", "rocm", "tunableop"):
-        page = __import__(f"fallback_gate.compilers.{module}", fromlist=["__doc__"]).__doc__ or ""
+        page = import_module(f"fallback_gate.compilers.amd.{module}").__doc__ or ""
         for part in ("What falls back", "At which setting it speaks", "When it is silent", "What proves"):
             assert part in page

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS, near_miss
-from fallback_gate.compilers.book import Book, LogEvidence, read_log, read_waiting
+from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.library import Library, anchors_of
+from fallback_gate.compilers.log import LogEvidence, read_log, read_waiting
+from fallback_gate.compilers.matching import Budget
 from fallback_gate.compilers.near_miss import NearMiss
-from fallback_gate.compilers.reading import Budget
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.errors import Unreadable
 from fallback_gate.model import Kind, ProcessKey, Report, Scope, State
@@ -242,7 +243,9 @@ def test_a_line_that_an_own_rule_waits_for_and_does_not_match() -> None:
     found = Read(Book({}, [mine]), "acme fell: 3 of 9", "acme fell: none", "acme fell: none", "acme fell x")
     assert list(found.said.near.values()) == [NearMiss("acme fell: none", 2, "acme/fell", 2)]
     shipped = Read(Book({}, [rule(limit=None, pattern="never")]), "acme fell: none")
-    assert shipped.said.near == {}
+    assert list(shipped.said.near.values()) == [NearMiss("acme fell: none", 1, "acme/fell", 1)]
+    shared = Read(Book({}, [rule(limit=None, pattern="never", shared_anchor=True)]), "acme fell: none")
+    assert shared.said.near == {}
 
 
 def test_so_many_wordings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

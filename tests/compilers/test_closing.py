@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate import Verdict, check
-from fallback_gate.compilers import READERS, closing, closing_graphs, closing_runtimes, closing_torch
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.closing import graphs as closing_graphs
+from fallback_gate.compilers.closing import records
+from fallback_gate.compilers.closing import runtimes as closing_runtimes
+from fallback_gate.compilers.closing import torch as closing_torch
 from fallback_gate.model import Kind, Outcome, State
 from tests.compilers.lines import graph_break, listed, record, traced
 
@@ -449,7 +453,7 @@ def test_who_wrote_a_record(read: Callable[..., Any]) -> None:
     "text", ["", "{}", "[]", '{"compilers": []}', "{" * 5000, '{"a": ' + "9" * 5000 + "}"]
 )
 def test_what_is_no_record(text: str) -> None:
-    assert closing.parse(text) is None
+    assert records.parse(text) is None
 
 
 def test_a_kernel_that_the_interpreter_ran_is_named_at_its_place(read: Callable[..., Any]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import closing_graphs, closing_runtimes
+from fallback_gate.compilers.closing import graphs as closing_graphs
+from fallback_gate.compilers.closing import runtimes as closing_runtimes
 from fallback_gate.model import Kind, Location, Report
 from tests.compilers.conftest import Read
 from tests.compilers.test_closing import CPU, CUDA, MODEL, OV, TRT, line, session

@@ -7,8 +7,21 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS, closing, closing_torch, closing_torch_logs
-from fallback_gate.compilers.closing import Closing, Hearing, count, heard, names, parse, rows, table, text
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.closing import records
+from fallback_gate.compilers.closing import torch as closing_torch
+from fallback_gate.compilers.closing import torch_logs as closing_torch_logs
+from fallback_gate.compilers.closing.records import (
+    Closing,
+    Hearing,
+    count,
+    heard,
+    names,
+    parse,
+    rows,
+    table,
+    text,
+)
 from fallback_gate.compilers.rule import Evidence, Reader, Sighting
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from tests.compilers.conftest import Read
@@ -55,7 +68,7 @@ def test_what_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = ("", "x", "[]", "7", said()[:-1], said(compilers="left out"), said(compilers=[]), "[" * 100_000)
     assert [parse(one) for one in bad] == [None] * len(bad)
     whole = said()
-    monkeypatch.setattr(closing, "LARGEST", len(whole))
+    monkeypatch.setattr(records, "LARGEST", len(whole))
     assert parse(whole + "") is not None
     assert parse(whole + " ") is None
 
@@ -94,7 +107,7 @@ def reader(**said: Any) -> Reader:
     return Reader("c", (), (), **{**values, **said})
 
 
-def proves(facts: closing.Facts) -> dict[Kind, str]:
+def proves(facts: records.Facts) -> dict[Kind, str]:
     return {Kind(kind): f"told: {kind}" for kind in names(facts.get("proves"))}
 
 

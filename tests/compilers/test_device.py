@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch_device import NAME, READER, prove
+from fallback_gate.compilers.torch.device import NAME, READER, prove
 from fallback_gate.model import Kind, Scope, State
 
 SENTENCE = (

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers.generic import by_markers, prove
+from fallback_gate.compilers.generic import prove
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
+from fallback_gate.compilers.user_markers import by_markers
 from fallback_gate.model import Kind, State
 
 

@@ -77,3 +77,28 @@ def test_a_known_fallback_is_no_near_miss() -> None:
     for log in logs:
         verdict = check([log], "builtin:strict")
         assert [note for note in verdict.notes if "smell" in note] == [], log.name
+
+
+DRIFTED = "generic: fallback to eager: op= gate_attn"
+
+
+def test_a_line_with_the_anchor_of_a_shipped_rule_in_other_words(tmp_path: Path) -> None:
+    """The wording of a new version: its anchor still stands, and the pattern no longer matches."""
+    log = tmp_path / "compile.log"
+    log.write_bytes(CLEAN.read_bytes() + f"{DRIFTED}\n+ echo {DRIFTED}\n# {DRIFTED}\n".encode())
+    at = len(CLEAN.read_text().splitlines()) + 1
+    verdict = check([log], "builtin:strict")
+    assert verdict.outcome is Outcome.PASS
+    (note,) = (note for note in verdict.notes if "anchor" in note)
+    assert note.startswith(
+        "1 line has the anchor of generic/fallback-to-eager, but its pattern does not match"
+    )
+    assert f"compile.log:{at}: {DRIFTED}" in note
+    assert check([log], "builtin:strict", strict=True).outcome is Outcome.UNPROVEN
+
+
+def test_an_anchor_that_other_lines_share_is_none(tmp_path: Path) -> None:
+    log = tmp_path / "compile.log"
+    log.write_bytes(CLEAN.read_bytes() + b"epoch 3: Graph break statistics: 0\n")
+    verdict = check([log], "builtin:strict", strict=True)
+    assert verdict.outcome is Outcome.PASS

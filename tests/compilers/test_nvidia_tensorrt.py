@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallback_gate.compilers import READERS, tensorrt, tensorrt_layers
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.nvidia import tensorrt, tensorrt_layers
 from fallback_gate.compilers.rule import Evidence, Sighting
 from fallback_gate.model import State
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallback_gate.compilers import accelerators, edge, vendor
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.book import Book
+from tests.compilers.conftest import family
 
 Read = Callable[..., Any]
-READERS = (*accelerators.READERS, *edge.READERS)
+READERS = (*family("accelerators"), *family("edge"))
 ONLY = {reader.name: Book({reader.name: reader}) for reader in READERS}
 
 NAMED = [
@@ -349,17 +350,16 @@ def test_placeholders_are_no_work_for_tensorrt(read: Read) -> None:
 
 @given(st.lists(st.from_regex(r"\A[a-z]{2,8}::[a-z_]{1,12}\Z"), max_size=20, unique=True))
 def test_a_list_gives_each_name_once_whatever_stands_around_it(names: list[str]) -> None:
-    assert vendor.words(", ".join(f"'{name}'" for name in names + names)) == names
+    assert shared.words(", ".join(f"'{name}'" for name in names + names)) == names
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_a_list_of_at_most_its_words(text: str) -> None:
-    assert len(vendor.words(text)) <= len(text)
+    assert len(shared.words(text)) <= len(text)
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_every_reader_has_a_manual_page_of_its_own(reader: Any) -> None:
-    module = __import__(f"fallback_gate.compilers.{reader.name.replace('.', '_')}", fromlist=["__doc__"])
-    assert module.__doc__.startswith(f"{reader.name}: ")
+    assert reader.manual.startswith(f"{reader.name}: ")
     for part in ("What falls back", "At which setting it speaks", "When it is silent", "What proves the end"):
-        assert f"**{part}.**" in module.__doc__
+        assert f"**{part}.**" in reader.manual

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS, accelerators, edge
+from fallback_gate.compilers import READERS
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.model import Kind, State
+from tests.compilers.conftest import family
 
 Read = Callable[..., Any]
 DEVICE, OPERATOR = Kind.DEVICE_FALLBACK, Kind.OP_FALLBACK
@@ -145,7 +146,7 @@ def test_what_the_benchmark_leaves_is_named_by_a_whole_list(read: Read) -> None:
     "reader",
     [
         reader
-        for reader in (*accelerators.READERS, *edge.READERS)
+        for reader in (*family("accelerators"), *family("edge"))
         if reader.name not in {c for c, _, _ in CLEAN}
     ],
     ids=lambda reader: reader.name,

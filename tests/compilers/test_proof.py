@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fallback_gate import check
-from fallback_gate.compilers.torch_proof import REQUIRED, prove
+from fallback_gate.compilers.torch.proof import REQUIRED, prove
 from fallback_gate.model import Kind, Outcome, Proof, State
 from tests.compilers.lines import clean, code, graph_break, listed, record, traced
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.executorch import names_of
+from fallback_gate.compilers.runtimes.executorch import names_of
 from fallback_gate.model import State
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import FAMILIES, READERS
+from fallback_gate.compilers import READERS
 from tests.compilers import saying, telling
 
-SAID = {name: saying.loaded(saying.SAID / f"{name}.yaml") for name in FAMILIES}
+SAID = {name: saying.loaded(saying.SAID / f"{name}.yaml") for name in saying.FAMILIES}
 FOLDERS = sorted(path for path in saying.SAMPLES.iterdir() if path.is_dir())
 
 
@@ -43,7 +43,7 @@ def test_what_is_made_of_a_case(entry: dict[str, Any]) -> None:
     assert telling.of_lines(entry["log"]) == keys(entry, "case", "log")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", saying.FAMILIES)
 def test_each_reader_and_each_example_is_told_of(name: str) -> None:
     readers = saying.family(name)
     assert [entry["reader"] for entry in SAID[name] if "reader" in entry] == [one.name for one in readers]

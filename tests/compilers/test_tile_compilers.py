@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.iree import dispatch_names
+from fallback_gate.compilers.runtimes.iree import dispatch_names
 from fallback_gate.model import Kind, State
 
 Read = Callable[..., Any]

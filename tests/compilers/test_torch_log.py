@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fallback_gate.compilers.torch_log import frames, is_library, parse, user_stack
+from fallback_gate.compilers.torch.log import frames, is_library, parse, user_stack
 from fallback_gate.model import Location
 
 OPENING = "V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124] "

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers.rule import Evidence, Sighting
-from fallback_gate.compilers.torch_proof import (
+from fallback_gate.compilers.torch.proof import (
     SETTING,
     compile_ids,
     frames,
@@ -16,7 +16,7 @@ from fallback_gate.compilers.torch_proof import (
     prove,
     several,
 )
-from fallback_gate.compilers.torch_trace import CPP_WRAPPER
+from fallback_gate.compilers.torch.trace import CPP_WRAPPER
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 
 Told = list[tuple[str, tuple[str, ...]]]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 
+from fallback_gate.compilers import READERS
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import read_log
 from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
 from fallback_gate.compilers.user_rules import UserRule, faults, read
-from fallback_gate.model import Kind, Scope
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.scan.window import Scan
 
 GOOD = UserRule(
     id="acme/no-kernel",
@@ -160,7 +165,7 @@ def test_a_marker_may_name_its_facts_as_it_likes() -> None:
          (("pattern",), "the pattern's counted repeats of groups make more than 20000 in all", "use + or *")),
         ({"pattern": "(?P<opp>acme)x", "matches": ()}, (("pattern",), "the pattern has an unknown named group opp",
          "the nearest known one is op (known: op, reason, file, line, function, layer)")),
-        ({"matches": ("acme: no kernel for a\r",)}, (("matches", 0), "this is more than one line", "give one line of the log an item")),
+        ({"matches": ("acme: no kernel for a\r",)}, (("matches", 0), "this is more than one line", "give one record an item, and say with `lines` how many it may have")),
         ({"pattern": "acme: no kernel for sort"}, (("matches", 1), "the pattern does not match this line", "correct one of them")),
         ({"pattern": r"^\[rank|sort", "ignores": ()}, (("matches", 1), "the pattern does not match this line without its envelope"
          " (timestamp, rank, colour), which is taken off first", "correct one of them")),
@@ -221,3 +226,50 @@ def test_a_marker_whole() -> None:
     bare = read(replace(MARKER, ends=False), "p.yaml:7")
     assert isinstance(bare, Marker)
     assert (bare.shows, bare.ends, bare.starts) == ("what the policy says of it (p.yaml:7)", False, False)
+
+
+RECORD = replace(
+    GOOD,
+    anchor="acme: left",
+    pattern=r"acme: left (?P<op>\S+)\n\s+reason: (?P<reason>.+)(?:\n\s+at (?P<file>\S+):(?P<line>\d+))?",
+    lines=4,
+    matches=(
+        "acme: left sort\n  reason: no lowering\n  at /app/model.py:7",
+        "acme: left sort\n  reason: shape",
+    ),
+    ignores=("acme: left sort",),
+)
+
+
+def test_a_record_of_several_lines_has_its_reason_and_place() -> None:
+    assert faults(RECORD) == ()
+    book = Book(READERS, (read(RECORD, "policy.yaml:7"),))
+    lines = [
+        "[rank0]: acme: left sort",
+        "[rank1]: acme: left topk",
+        "[rank0]:   reason: no lowering",
+        "[rank1]:   reason: a shape",
+        "[rank0]:   at /app/model.py:7",
+        "[rank1]: acme: done",
+    ]
+    told: list[Report] = []
+    text = "".join(line + "\n" for line in lines).encode()
+    read_log("x.log", Scan(book.anchors, BytesIO(text), count_lines=True), book, lambda r, _: told.append(r))
+    assert [(one.op, one.reason, one.location, one.position) for one in told] == [
+        ("sort", "no lowering", Location("/app/model.py", 7), 1),
+        ("topk", "a shape", None, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "key", "word"),
+    [
+        ({"lines": 2}, ("matches", 0), "more than 2 lines"),
+        ({"anchor": "reason: "}, ("matches", 0), "the first line of this"),
+        ({"pattern": r"reason: (?P<reason>.+)", "ignores": ()}, ("matches", 0), "does not match"),
+    ],
+)
+def test_faults_of_a_record(changed: dict[str, object], key: tuple[str | int, ...], word: str) -> None:
+    fault, *_ = faults(replace(RECORD, **changed))  # type: ignore[arg-type]
+    assert fault.key == key
+    assert word in fault.what

@@ -21,7 +21,7 @@ import numpy as np
 import safetensors.numpy
 import zstandard
 
-from fallback_gate.compilers import FAMILIES, READERS, index
+from fallback_gate.compilers import MODULES, READERS, index
 from fallback_gate.model.history import Baseline
 from fallback_gate.reports import FORMATS
 from fallback_gate.reports.baseline_file import render as render_baseline
@@ -31,6 +31,7 @@ from tests.fuzz.mutate import LARGEST
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLES = ROOT / "sample_logs"
+FAMILIES = tuple(dict.fromkeys(module.partition(".")[0] for module in MODULES))
 WINDOW = 16 << 10  # bytes of a seed: small ones are tried more often
 MORE = [Path(folder) for folder in os.environ.get("FALLBACK_GATE_FUZZ_LOGS", "").split(os.pathsep) if folder]
 
@@ -64,13 +65,17 @@ def logs() -> dict[str, tuple[bytes, ...]]:
         for path in files(folder, ".log", ".txt"):
             for text in windows(content(path)):
                 spoke = {proof.name for one in judged(text).processes for proof in one.compilers}
-                for family in {index.PLACES[name][0] for name in spoke if name in index.PLACES}:
+                for family in {_family(name) for name in spoke if name in index.PLACES}:
                     found[family].append(text)
     return {family: tuple(dict.fromkeys(texts)) for family, texts in found.items()}
 
 
+def _family(name: str) -> str:
+    return index.PLACES[name][0].partition(".")[0]
+
+
 def _examples(family: str) -> bytes:
-    named = [READERS[name] for name, (place, _) in index.PLACES.items() if place == family]
+    named = [reader for name, reader in READERS.items() if _family(name) == family]
     entries = [entry for reader in named for entry in reader.entries]
     return "\n".join(line for one in entries for line in (*one.matches, *one.ignores)).encode()
 
@@ -100,7 +105,7 @@ def policies() -> tuple[bytes, ...]:
         b"slow op, pattern: 'slow op (?P<op>\\w+)', kind: op_fallback, scope: operator, matches: [slow op x]}\n"
     )
     found.append(b"release: '1'\nwho: me\nwhy: because\nexpires: 2027-03-31\nevents: [abc, def]\n")
-    log = next(text for text in logs()["torch_compile"] if judged(text).findings)
+    log = next(text for text in logs()["torch"] if judged(text).findings)
     found.append(FORMATS["json"](judged(log)).encode())
     found.append(
         render_baseline(Baseline("b", tuple(held(judged(log).findings)), "1", judged(log).policy)).encode()

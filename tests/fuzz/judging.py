@@ -12,7 +12,8 @@ from datetime import date
 from functools import cache, partial
 from pathlib import Path
 
-from fallback_gate.compilers.book import Book, read_log
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import read_log
 from fallback_gate.gate import terms
 from fallback_gate.judging.judge import Terms, judge
 from fallback_gate.model import Verdict

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import zstandard
 
 from fallback_gate import policy as policies
-from fallback_gate.compilers import FAMILIES, READERS
+from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.errors import GateError, Unreadable
 from fallback_gate.instruments import bench, counters, numerics
@@ -154,7 +154,7 @@ def _family(name: str) -> tuple[bytes, ...]:
 TARGETS: dict[str, Target] = {
     **{
         name: Target(partial(_family, name), partial(feed_log, others=partial(_family, name)))
-        for name in FAMILIES
+        for name in corpus.FAMILIES
     },
     "envelope": Target(_wrapped, partial(feed_log, others=_wrapped, held=invariants.WRAPPED)),
     "traces": Target(corpus.traces, feed_trace),

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.compilers import FAMILIES
 from fallback_gate.model import Outcome
 from tests.fuzz import corpus, mutate
 from tests.fuzz.judging import judged
@@ -43,7 +42,7 @@ def test_a_few_inputs_of_each_target(name: str) -> None:
 
 
 def test_each_family_of_readers_is_a_target_with_seeds() -> None:
-    assert set(FAMILIES) < set(TARGETS)
+    assert set(corpus.FAMILIES) < set(TARGETS)
     assert all(target.seeds() for target in TARGETS.values())
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from fallback_gate import check
 from fallback_gate.compilers import READERS, near_miss
-from fallback_gate.compilers.book import Book, LogEvidence
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.reading import jobs
 from fallback_gate.reading.run import PartReading, joined
 from fallback_gate.scan.window import Overlap

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book, read_log
+from fallback_gate.compilers.book import Book
+from fallback_gate.compilers.log import read_log
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record, View

@@ -10,7 +10,7 @@ import pytest
 
 from fallback_gate import check
 from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import LogEvidence
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.model import Outcome, ProcessKey
 from fallback_gate.verdict.processes import processes
 

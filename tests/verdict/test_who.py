@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from fallback_gate.compilers.book import LogEvidence
+from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.compilers.rule import Evidence, Reader, Sighting
 from fallback_gate.model import ProcessKey
 from fallback_gate.scan.window import Extent

@@ -1,0 +1,53 @@
+"""mlc_llm: MLC-LLM's compile and serve: kernels that its optimisation flags asked for and did not get.
+
+    WARNING compiler_flags.py:90: flashinfer is not supported on CUDA arch < 80
+
+**What falls back.** Attention is compiled by TVM in place of FlashInfer's kernels. What TVM itself leaves
+untuned is told by the readers `tvm.*`.
+
+**At which setting it speaks.** WARNING, by default, once for each compile.
+
+**When it is silent.** Where FlashInfer is off for another reason (TVM built without it, a target that is not
+CUDA), and for every other flag: they are dropped without a line.
+
+**What proves the end.** Nothing.
+
+Wording seen in the source of 0.1 to 0.19.
+"""
+
+from __future__ import annotations
+
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
+
+NAME = "mlc_llm"
+
+FLASHINFER = Rule(
+    id="mlc-llm/no-flashinfer",
+    compiler=NAME,
+    anchor=("flashinfer is not supported on CUDA arch",),
+    pattern=r"(?P<reason>flashinfer is not supported on CUDA arch < \d{1,4})\s*$",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The GPU is too old for FlashInfer: TVM compiles the attention.",
+    help="Take a GPU of compute capability 8.0 or more, or compile with --opt flashinfer=0 and allow it.",
+    seen_in="MLC-LLM 0.1 to 0.19 (source), WARNING",
+    matches=(
+        "[2026-11-30 00:29:06] WARNING compiler_flags.py:90: flashinfer is not supported on CUDA arch < 80",
+    ),
+    read=shared.called("attention", "flashinfer"),
+)
+
+REQUIRED = frozenset({Kind.SLOWER_KERNEL})
+
+READER = Reader(
+    name=NAME,
+    rules=(FLASHINFER,),
+    markers=(),
+    required=REQUIRED,
+    prove=shared.unshown("flags that are dropped print no line, but for this one", "", *REQUIRED),
+    manual=__doc__,
+    silent="partly: one flag is warned of, the others are dropped",
+    seen_in="MLC-LLM 0.1 to 0.19 (source)",
+)

@@ -1,0 +1,202 @@
+r"""torch.xla: PyTorch/XLA on TPU and other devices: operators that are not lowered and run on the CPU.
+
+    Counter: aten::_local_scalar_dense
+      Value: 12
+
+**What falls back.** A counter in the namespace of the operator (`aten::`, `torchvision::`) counts calls on the
+CPU: the graph is cut, executed, the tensors copied. Counters `xla::` are operators that were lowered.
+
+**At which setting it speaks.** Only where the program prints `torch_xla.debug.metrics.metrics_report()`, best at
+its end; and with `PT_XLA_DEBUG=1`, which prints an analysis.
+
+**When it is silent.** By default. `CompileTime too frequent` of the analysis tells of recompiles, which are no
+fallback.
+
+**What proves the end.** A whole report at the end of the log: it has the metric CompileTime, and a line that is
+none of its own behind its last counter (`print` gives an empty one), since the `aten::` counters come last.
+Up to 2.0 they stand before those of lowered operators. A report before the end speaks only for what ran until then.
+
+Wording seen in 2.9 (run), in the source of 2.x and in public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "torch.xla"
+SEEN = "PyTorch/XLA 2.9 (run), 2.x (source)"
+SETTING = "print(torch_xla.debug.metrics.metrics_report()) at the end of the program"
+
+LONGEST = 5000  # lines of one report
+FEW = 20  # lines that a program may print after its report, as it ends
+
+_LINES = (
+    "Metric: ",
+    "Counter: ",
+    "TotalSamples: ",
+    "Accumulator: ",
+    "ValueRate: ",
+    "Rate: ",
+    "Percentiles: ",
+    "Value: ",
+)
+_REPORT = Pattern(
+    r"(?:^|\s)(?:Metric: |Counter: |\s(?:TotalSamples|Accumulator|ValueRate|Rate|Percentiles|Value): )"
+)
+_COMPILE_TIME = Pattern(r"(?:^|\s)Metric: CompileTime\s*$")
+_BROKE = Pattern(
+    r"Traceback \(most recent call last\)|^Killed|Segmentation fault|core dumped|##\[error\]|KeyboardInterrupt|^Aborted"
+)
+_VALUE = Pattern(r"(?:^|\s)Value: (?P<count>\d{1,15})\s*$")
+
+
+def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A counter of an operator that is not lowered; its value is on the next line."""
+    line = next(iter(record.following(1)), None)
+    value = _VALUE.search(line.text) if line else None
+    if value and int(value["count"]):
+        yield by_groups(rule, record, match)._replace(reason=f"{value['count']} calls on the CPU")
+
+
+COUNTER = Rule(
+    id="torch-xla/not-lowered-counter",
+    compiler=NAME,
+    anchor=("Counter: ",),
+    pattern=r"(?:^|\s)Counter: (?P<op>(?!xla::)[a-z_]\w{0,60}::\w[\w.]{0,120})\s*$",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The operator has no lowering: the graph is cut, and the operator computed on the CPU at each call.",
+    help="Replace the operator, or keep it out of the step; .item() and print of a tensor count as well.",
+    seen_in=f"{SEEN}, metrics_report()",
+    matches=("Counter: aten::_local_scalar_dense\n  Value: 12", "Counter: torchvision::nms\n  Value: 3"),
+    ignores=(
+        "Counter: xla::_to_cpu",
+        "Counter: CreateXlaTensor",
+        "Counter: aten::sort",
+        "Counter: aten::a b",
+    ),
+    read=counted,
+)
+
+ANALYSIS = Rule(
+    id="torch-xla/not-lowered",
+    compiler=NAME,
+    anchor=("pt-xla-profiler: Op(s) not lowered: ", "Dynamo fallback ops are"),
+    pattern=r"(?:pt-xla-profiler: Op\(s\) not lowered: |Dynamo fallback ops are)(?P<ops>.{1,8000}?)[.,]?\s{1,4}Please open a GitHub issue",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=COUNTER.meaning,
+    help=COUNTER.help,
+    seen_in=f"{SEEN}, PT_XLA_DEBUG=1 or XLA_DYNAMO_DEBUG=1",
+    matches=(
+        "Dynamo fallback ops are[aten.sort.default]. Please open a GitHub issue with the above op lowering requests.",
+        "pt-xla-profiler: Op(s) not lowered: aten::_ctc_loss, aten::_ctc_loss_backward,  Please open a GitHub issue with the above op lowering requests.",
+    ),
+    ignores=("pt-xla-profiler: CompileTime too frequent: 21 counts during 11 steps",),
+    read=shared.listed,
+)
+
+GRU = Rule(
+    id="torch-xla/scan-gru",
+    compiler=NAME,
+    anchor=("Scan-based GRU falls back to",),
+    pattern=r"(?:(?P<reason>Scan-based GRU only supports [^.]{1,80})\..{0,80})?Scan-based GRU falls back to the default nn\.GRU",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="PyTorch's own GRU is traced step by step, which gives a graph that grows with the sequence.",
+    help="Use the options that the scan-based GRU supports; the line names the one in the way.",
+    seen_in=f"{SEEN}, WARNING",
+    matches=(
+        "Scan-based GRU only supports unidirectional GRU. (bidirectional = False) Scan-based GRU falls back to the default nn.GRU implementation instead.",
+    ),
+    read=shared.called("GRU", "nn.GRU"),
+)
+
+ON_CPU = Rule(
+    id="torch-xla/pjrt-cpu",
+    compiler=NAME,
+    anchor=("Defaulting to PJRT_DEVICE=CPU",),
+    pattern=r"(?P<reason>Defaulting to PJRT_DEVICE=CPU)\s*$",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="No accelerator was found or named: the whole program runs on the CPU.",
+    help="Set PJRT_DEVICE=TPU (or CUDA), and look for why the device was not found.",
+    seen_in=f"{SEEN}, WARNING",
+    matches=("WARNING:root:Defaulting to PJRT_DEVICE=CPU",),
+    ignores=("Defaulting to PJRT_DEVICE=CPU is what happens without a TPU",),
+)
+
+
+def _is_torn(text: str) -> bool:
+    """Whether it may be the first letters of a line of the report: the log ends within it, say."""
+    return text != "" and any(line.startswith(text.strip()) for line in _LINES)
+
+
+def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Whether the report is whole, and whether the program ended after it."""
+    closed, inside, after, broke = False, True, 0, False
+    for line in record.following(LONGEST):
+        if inside and (_REPORT.search(line.text) or _is_torn(line.text)):
+            closed = closed or "Counter: xla::" in line.text
+            continue
+        inside, closed = False, True
+        after += bool(line.text.strip())
+        broke = broke or bool(_BROKE.search(line.text))
+        if after > FEW or _COMPILE_TIME.search(line.text):
+            break
+    state = "cut" if not closed else "ended" if after <= FEW and not broke else "went on"
+    yield Sighting(marker.id, record.position, (state,))
+
+
+REPORT = Marker(
+    id="torch-xla/metrics-report",
+    compiler=NAME,
+    anchor=("Metric: CompileTime",),
+    pattern=r"(?:^|\s)Metric: CompileTime\s*$",
+    shows="A metrics report was printed: whole and at the end, whole and before the end, or cut.",
+    seen_in=SEEN,
+    matches=("Metric: CompileTime",),
+    ignores=("Metric: ExecuteTime", "the Metric: CompileTime is high"),
+    read=report_end,
+)
+
+REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """A whole metrics report at the end lists every operator that ran on the CPU; other kinds have no end."""
+    said = evidence.of(REPORT.id)
+    if ("ended",) in said:
+        why = "a metrics report ends the log: an operator that is not lowered would have a counter in it"
+        shown = Proof(State.PROVEN, why, evidence.facts[REPORT.id]["ended",])
+    elif ("went on",) in said:
+        why = "the program went on after its metrics report, or broke off"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+    elif said:
+        shown = Proof(State.UNPROVEN, "the metrics report is not whole", None, SETTING)
+    else:
+        shown = Proof(State.UNOBSERVABLE, "no metrics report is printed", None, SETTING)
+    ended = Proof(State.UNPROVEN, "no line shows that the program was compiled to its end", None, SETTING)
+    return {Kind.DEVICE_FALLBACK: shown, Kind.OP_FALLBACK: ended}
+
+
+READER = Reader(
+    name=NAME,
+    rules=(COUNTER, ANALYSIS, GRU, ON_CPU),
+    markers=(REPORT,),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes",
+    seen_in=SEEN,
+)

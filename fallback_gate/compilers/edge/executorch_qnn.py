@@ -1,0 +1,112 @@
+r"""executorch.qnn: ExecuTorch's partitioner for Qualcomm's QNN: nodes that stay out of the delegate.
+
+    [ERROR] [Qnn ExecuTorch]:  <E> Failed to validate op aten_sort_default_17 with error 0xc26
+    [QNN Partitioner Op Support]: aten.sort.default | False
+
+**What falls back.** A node that QNN refuses stays in the portable program and runs on the CPU.
+
+**At which setting it speaks.** A verdict for each node: printed by default up to 2025, later at INFO of Python's
+logging. The lines marked `<E>` above a verdict are its reason, not an event of their own.
+
+**When it is silent.** In later versions at Python's default level.
+
+**What proves the end.** Nothing: the verdicts of the nodes end without a line of their own.
+
+Wording seen in the source of ExecuTorch 0.4 to 1.0 and in public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "executorch.qnn"
+SETTING = "logging.getLogger().setLevel(logging.INFO), and a marker in the policy for the end of the export"
+VERDICT = "QNN Partitioner Op Support]"
+
+_CAUSE = Pattern(r"\[Qnn ExecuTorch\]:\s{0,4}(?:<E> )?(?P<cause>\S.{0,300})")
+_BUILDER = Pattern(r"/op_(?P<op>\w{1,80})\.py:\d{1,6}: ")
+
+
+def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A verdict, and what QNN's own lines above it give as the reason."""
+    causes: list[str] = []
+    for line in record.preceding(12):
+        if not line.text.strip():
+            continue
+        cause = _CAUSE.search(line.text)
+        if not cause:
+            break
+        causes.append(cause["cause"].strip())
+    why = "; ".join(reversed(causes)) or match["result"].replace("False", "not supported")
+    yield shared.named(by_groups(rule, record, match), match["op"])._replace(reason=why[:600])
+
+
+REFUSED = Rule(
+    id="executorch-qnn/not-delegated",
+    compiler=NAME,
+    anchor=("[QNN Partitioner Op Support]",),
+    pattern=r"\[QNN Partitioner Op Support\]:? (?P<op>[a-z_]\w{0,60}\.[\w.]{1,120}) \| (?P<result>False|Forced Fallback|Skipped|No node visitor, unsupported)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="QNN does not take the node: it runs on the CPU, and the graph is split around it.",
+    help="The lines of QNN above the verdict, marked as errors, tell which parameter QNN refused; rewrite the node, or quantise its inputs.",
+    seen_in="ExecuTorch 0.4 to 1.0, INFO",
+    matches=("[QNN Partitioner Op Support]: aten.sort.default | False",),
+    ignores=(
+        "[QNN Partitioner Op Support]: aten.add.Tensor | True",
+        "[QNN Partitioner Op Support]: aten.add.Tensor | Forced Passed",
+    ),
+    read=refused,
+)
+
+
+def builder(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The reason of a verdict; its operator stands in the name of the builder's file, where that is printed."""
+    report = by_groups(rule, record, match)
+    file = _BUILDER.search(record.text.replace("\\", "/"))
+    yield (
+        report._replace(op=file["op"], names=(file["op"],)) if file else report._replace(scope=Scope.UNKNOWN)
+    )
+
+
+BUILDER = Rule(
+    id="executorch-qnn/builder",
+    compiler=NAME,
+    anchor=("[QNN Delegate Op Builder]",),
+    pattern=r"\[QNN Delegate Op Builder\]: (?P<reason>.{1,400}?),? ?[Ff]all ?back",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The builder of the node can't express it in QNN: it runs on the CPU.",
+    help="The line gives the reason.",
+    seen_in="ExecuTorch 0.4 to 1.0 (source), Python warning",
+    matches=(
+        "UserWarning: [QNN Delegate Op Builder]: Height or Width is not suitable, fall back op",
+        "/app/backends/qualcomm/builders/op_adaptive_avg_pool2d.py:62: UserWarning: [QNN Delegate Op Builder]: Height or Width is not suitable, fall back op",
+    ),
+    at_least=True,
+    read=builder,
+)
+
+REQUIRED = frozenset({Kind.OP_FALLBACK})
+WHY = "the verdicts of the nodes end without a line of their own"
+
+READER = Reader(
+    name=NAME,
+    rules=(REFUSED, BUILDER),
+    markers=(),
+    required=REQUIRED,
+    prove=shared.unended(WHY, SETTING, *REQUIRED),
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: later versions print verdicts at INFO only",
+    seen_in="ExecuTorch 0.4 to 1.0 (source and public threads)",
+)

@@ -1,0 +1,256 @@
+r"""tflite: TensorFlow Lite and LiteRT: what a delegate (GPU, NNAPI, Arm NN, ...) leaves to the CPU.
+
+    ERROR: Following operations are not supported by GPU delegate:
+    GATHER_ND: Operation is not supported.
+    90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.
+
+**What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain
+kernels), and the graph is split around it. Where applying the delegate fails, the whole model runs on the CPU.
+
+**At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
+each pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely.
+`Replacing a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE.
+
+**When it is silent.** Other delegates mostly tell the share alone: an event then names no operator. `Created
+TensorFlow Lite delegate` tells that the delegate is there, not that it took a node. XNNPACK is the CPU: its share
+counts only where no other delegate is at work.
+
+**What proves the end.** The benchmark tool, which loads one model and looks at its graph: `will be completely
+executed by the delegate`, or `partially` and a GPU list that is whole. An application may load more models, and
+NNAPI may compute on the CPU itself.
+
+Wording seen in the source of LiteRT and TensorFlow 1.15 to 2.21, and in public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_LIST, NAME, SEEN
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.scan.record import Record
+
+SETTING = "benchmark_model --graph=MODEL with the same delegate"
+
+_XNNPACK = "xnnpack"
+
+
+def nnapi_code(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The old form names the operator by its number alone."""
+    yield by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],))
+
+
+NNAPI = Rule(
+    id="tflite/nnapi-refused",
+    compiler=NAME,
+    anchor=("refused by NNAPI delegate: ",),
+    pattern=r"Operator (?P<op>\w{1,80}) \(v\d{1,4}\) refused by NNAPI delegate: (?P<reason>.{1,400})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Android's neural network API does not take the operator: it runs on the CPU.",
+    help="The line gives the reason: the version of the operator, of the API, or the quantisation.",
+    seen_in="TensorFlow Lite 2.3 to 2.9 (public threads), WARNING",
+    matches=("WARNING: Operator QUANTIZE (v2) refused by NNAPI delegate: OP Version different from 1",),
+)
+NNAPI_CODE = Rule(
+    id="tflite/nnapi-code",
+    compiler=NAME,
+    anchor=("is currently not delegated to NNAPI",),
+    pattern=r"Op code (?P<code>\d{1,6}) (?P<reason>is currently not delegated to NNAPI)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=NNAPI.meaning,
+    help="The number is that of BuiltinOperator in the schema of TensorFlow Lite.",
+    seen_in="TensorFlow Lite 1.13 (public threads)",
+    matches=("E/tflite: Op code 67 is currently not delegated to NNAPI",),
+    read=nnapi_code,
+)
+ARMNN = Rule(
+    id="tflite/armnn-unsupported",
+    compiler=NAME,
+    anchor=("is not supported by armnn_delegate.", ": not supported by armnn: "),
+    pattern=r"(?:Operator |\s|^)(?P<op>[A-Z][A-Z0-9_]{1,80})(?: \[\d{1,6}\] is not supported by armnn_delegate\.|: not supported by armnn: (?P<reason>.{1,400}))",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Arm NN does not take the operator: TensorFlow Lite runs it by its own kernels.",
+    help="Take a later release of Arm NN, or the type that the line asks for.",
+    seen_in="Arm NN 22 to 23 (source and public threads)",
+    matches=(
+        "ERROR: Operator TILE [69] is not supported by armnn_delegate.",
+        "WARNING: DEQUANTIZE: not supported by armnn: in validate_arguments src/cpu/kernels/CpuDequantizeKernel.cpp:51: ITensor data type F16 not supported by this kernel",
+    ),
+)
+FAILED = Rule(
+    id="tflite/delegate-failed",
+    compiler=NAME,
+    anchor=("Restored original execution plan after",),
+    pattern=r"(?P<reason>Restored original execution plan after delegate application failure)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="Applying the delegate failed: the whole model runs on the CPU.",
+    help="The ERROR lines above it tell which node or driver failed.",
+    seen_in=SEEN,
+    matches=("ERROR: Restored original execution plan after delegate application failure.",),
+)
+OPENGL = Rule(
+    id="tflite/opengl",
+    compiler=NAME,
+    anchor=("Falling back to OpenGL",),
+    pattern=r"^(?:[WE]/tflite: |[WE] tflite *: |ERROR: )?(?P<reason>Falling back to OpenGL)\s*$",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.PROGRAM,
+    meaning="OpenCL did not take the model: the GPU delegate runs it by OpenGL, which is slower.",
+    help="The ERROR above it tells what OpenCL lacks.",
+    seen_in=SEEN,
+    matches=("ERROR: Falling back to OpenGL",),
+    ignores=("renderer: Falling back to OpenGL 3.3",),
+)
+
+NOT_FULLY = Rule(
+    id="tflite/not-fully-delegated",
+    compiler=NAME,
+    anchor=("but the graph is not fully delegated", "Model is not fully delegated by "),
+    pattern=r"(?P<reason>Hint fully delegated to single delegate is set, but the graph is not fully delegated|Model is not fully delegated by \d{1,9} backend)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The program asks for a model that one delegate takes whole, and it does not.",
+    help="The lines above it, or the benchmark tool, show what the delegate left.",
+    seen_in="TensorFlow Lite 2.21 (its binary)",
+    matches=(
+        "ERROR: Hint fully delegated to single delegate is set, but the graph is not fully delegated.",
+        "ERROR: Model is not fully delegated by 1 backend.",
+    ),
+    at_least=True,
+)
+
+
+def replaced(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The share that a delegate took; what Flex takes is told by the converter."""
+    delegate = match["delegate"].casefold().removeprefix("tflite")
+    if not delegate.startswith("flex"):
+        on_cpu = "cpu" if delegate.startswith(_XNNPACK) else ""
+        yield Sighting(marker.id, record.position, (match[0], match["part"], match["all"], on_cpu))
+
+
+def applied(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """What the benchmark says of a delegate; XNNPACK is the CPU."""
+    if not (match["one"] or match["other"]).casefold().startswith(_XNNPACK):
+        delegate = match["one"] or match["other"]
+        yield Sighting(marker.id, record.position, (match[0], match["how"], delegate))
+
+
+CREATED = Marker(
+    id="tflite/delegate-created",
+    compiler=NAME,
+    anchor=("Created TensorFlow Lite ",),
+    pattern=r"Created TensorFlow Lite (?P<delegate>(?:XNNPACK )?delegate for (?:GPU|NNAPI|Metal|CPU)\b)",
+    shows="A delegate was made, which need not have taken a node.",
+    seen_in=SEEN,
+    matches=(
+        "INFO: Created TensorFlow Lite delegate for GPU.",
+        "INFO: Created TensorFlow Lite XNNPACK delegate for CPU.",
+    ),
+    ignores=("INFO: Created TensorFlow Lite delegate for select TF ops.",),
+)
+REPLACED = Marker(
+    id="tflite/replaced-nodes",
+    compiler=NAME,
+    anchor=("node(s) with delegate (",),
+    pattern=r"Replacing (?P<part>\d{1,9}) out of (?P<all>\d{1,9}) node\(s\) with delegate \((?P<delegate>[^)]{1,80})\) node, yielding \d{1,9} partitions",
+    shows="How many nodes of a subgraph the delegate took.",
+    seen_in=SEEN,
+    matches=(
+        "VERBOSE: Replacing 90 out of 120 node(s) with delegate (TfLiteGpuDelegateV2) node, yielding 14 partitions for subgraph 0 (main).",
+    ),
+    read=replaced,
+)
+BENCHMARK = Marker(
+    id="tflite/benchmark",
+    compiler=NAME,
+    anchor=("executed by the delegate",),
+    pattern=r"(?:Explicitly applied (?P<one>\w{1,60}) delegate, and|Though (?P<other>\w{1,60}) delegate is explicitly applied,) the model graph will (?P<how>be completely|be partially|not be) executed by the delegate",
+    shows="How much of the one model of the benchmark tool the delegate executes.",
+    seen_in=SEEN,
+    matches=(
+        "INFO: Explicitly applied GPU delegate, and the model graph will be partially executed by the delegate w/ 2 delegate kernels.",
+        "INFO: Explicitly applied NNAPI delegate, and the model graph will be completely executed by the delegate.",
+    ),
+    read=applied,
+)
+
+BEGUN = Marker(
+    id="tflite/benchmark-begun",
+    compiler=NAME,
+    anchor=("Log parameter values verbosely: [",),
+    pattern=r"Log parameter values verbosely: \[\d\]",
+    shows="The benchmark tool began.",
+    seen_in=SEEN,
+    matches=("INFO: Log parameter values verbosely: [0]",),
+)
+
+REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
+_TOLD = (GPU.id, NNAPI.id, NNAPI_CODE.id, ARMNN.id, FAILED.id, NOT_FULLY.id)
+
+
+def unnamed(evidence: Evidence) -> Iterable[Report]:
+    """The share that a delegate did not take, where no line names an operator."""
+    if any(rule in evidence.rules for rule in _TOLD):
+        return
+    shares = evidence.facts.get(REPLACED.id, {})
+    beside = any(not on_cpu for _, _, _, on_cpu in shares)  # XNNPACK then takes what the other one left
+    partial = [
+        (position, text)
+        for (text, part, whole, on_cpu), position in shares.items()
+        if int(part) < int(whole) and not (on_cpu and beside)
+    ] or [
+        (position, text)
+        for (text, how, _), position in evidence.facts.get(BENCHMARK.id, {}).items()
+        if how != "be completely"
+    ]
+    for position, text in sorted(partial):
+        yield Report(
+            id="tflite/partly-delegated",
+            compiler=NAME,
+            kind=Kind.OP_FALLBACK,
+            scope=Scope.PROGRAM,
+            op="*",
+            position=position,
+            text=text,
+            reason=text,
+            site=text,
+            help="Print the interpreter's execution plan, or take the delegate's verbose log, to see which nodes are left.",
+        )
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """The benchmark tool looked at its one model's graph, and what is left is named."""
+    said = {how for _, how, _ in evidence.of(BENCHMARK.id)}
+    through = any(delegate == "NNAPI" for _, _, delegate in evidence.of(BENCHMARK.id))
+    begun, lists = evidence.counts.get(BEGUN.id, 0), evidence.of(GPU_LIST.id)
+    if through or begun not in (0, evidence.counts.get(BENCHMARK.id, 0)):
+        why = "NNAPI may compute on the CPU itself" if through else "a run of the benchmark tool is cut"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+    elif said == {"be completely"} or (said == {"be partially"} and lists == {("whole",)}):
+        why = "the benchmark tool looked at the graph of its one model, and what the delegate left is named"
+        shown = Proof(State.PROVEN, why, evidence.first(BENCHMARK.id))
+    else:
+        why = "no line shows that each model of this process was loaded, and what its delegate left"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+    return dict.fromkeys((*REQUIRED, Kind.SLOWER_KERNEL), shown)
+
+
+READER = Reader(
+    name=NAME,
+    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_FULLY),
+    markers=(CREATED, REPLACED, GPU_LIST, BENCHMARK, BEGUN),
+    required=REQUIRED,
+    prove=prove,
+    conclude=unnamed,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: the GPU delegate lists operators, others tell a share or nothing",
+    seen_in="TensorFlow Lite 1.13 to 2.21, LiteRT (source and public threads)",
+)

@@ -1,0 +1,75 @@
+"""vitis_ai: AMD's Vitis AI compiler (XCompiler) and its ONNX Runtime provider: operators on the CPU.
+
+    [UNILOG][WARNING] xir::Op{name = resnet__conv1, type = conv2d-fix} has been assigned to CPU: [DPU only ...].
+
+**What falls back.** An operator that the DPU or NPU can't take goes to a subgraph on the CPU.
+
+**At which setting it speaks.** WARNING, by default. `DPU prefers ... it will be assigned to CPU` above it is the
+reason of the same event.
+
+**When it is silent.** On operators that no device subgraph could ever take, such as a softmax at the end: the
+numbers of subgraphs at the end count them, and name none.
+
+**What proves the end.** Nothing, for that reason.
+
+Wording seen in public logs of 1.3 to 3.5 and of Ryzen AI 1.x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.scan.record import Record
+
+NAME = "vitis_ai"
+
+
+def assigned(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The type of the operator, and its name in the graph as the layer."""
+    report = by_groups(rule, record, match)
+    yield report._replace(
+        names=(match["op"], match["layer"]), site=match["layer"], reason=report.reason or "assigned to CPU"
+    )
+
+
+ON_CPU = Rule(
+    id="vitis-ai/assigned-to-cpu",
+    compiler=NAME,
+    anchor=("xir::Op{name = ",),
+    pattern=r"xir::Op\{name = (?P<layer>.{1,400}?), type = (?P<op>[\w-]{1,80})\} (?:has been (?:assigned|allocated) to CPU|is partitioned to CPU)"
+    r"(?:[\s.]{0,4}(?:as :|:)\s{0,4}(?P<reason>\S.{0,400}))?",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The DPU or NPU can't take the operator: it runs on the CPU, and the graph is split around it.",
+    help="The line, or the one above it, gives the limit of the device that was passed.",
+    seen_in="Vitis AI 1.3 to 3.5, Ryzen AI 1.x (public logs), WARNING",
+    matches=(
+        "[UNILOG][WARNING] xir::Op{name = Inception3__Conv2d_conv__input_128, type = conv2d-fix} has been assigned to CPU: [DPU only supports pad_left(1) less than kernel_width(1)].",
+        "[UNILOG][WARNING] xir::Op{name = Resnet__MaxPool2d_9252, type = pool-fix} has been allocated to CPU.",
+        "2026-05-21 14:00:51.0223682 [W:onnxruntime:, PartitionPass.cpp:12537 PartitionPass.cpp] xir::Op{name = (/bert/encoder/layer.8/attention/self/mha, type = qlinear-mha} is partitioned to CPU as :  doesn't supported by target [AMD_AIE2P_4x8_CMC_Overlay].",
+    ),
+    ignores=(
+        "[UNILOG][WARNING] DPU prefers xir::Op{name = conv1, type = conv2d-fix}'s input batch to be 4, but it's 1 now. So it will be assigned to CPU.",
+        "[UNILOG][WARNING] xir::Op{name = conv1, type = conv2d-fix} has been assigned to DPU.",
+    ),
+    read=assigned,
+)
+
+REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
+WHY = "operators that no device could take are counted in the subgraphs, and not named"
+
+READER = Reader(
+    name=NAME,
+    rules=(ON_CPU,),
+    markers=(),
+    required=REQUIRED,
+    prove=shared.unended(WHY, "", *REQUIRED),
+    manual=__doc__,
+    silent="partly: operators that no device could take are only counted",
+    seen_in="Vitis AI 1.3 to 3.5, Ryzen AI 1.x (public logs)",
+)

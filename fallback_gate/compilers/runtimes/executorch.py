@@ -1,0 +1,240 @@
+r"""executorch: ExecuTorch's lowering: what its partitioners leave to the portable kernels.
+
+    |  4 | aten_index_tensor |  0 |  4 |
+
+is a row of `get_delegation_info(graph_module).get_operator_delegation_dataframe()`, printed by `tabulate`:
+operator, occurrences in delegated graphs, occurrences in those that are not.
+
+    DEBUG:executorch.backends.xnnpack.partition.config.gemm_configs:WhyNoPartition: Node aten_mm_default was not partitioned because Expected weight to be a static param.
+
+**What falls back.** An operator outside the delegates runs as a portable kernel, a plain loop, on the CPU.
+
+**At which setting it speaks.** The table: where the program prints it. Reasons: with
+`XnnpackPartitioner(verbose=True)` and logging at DEBUG.
+
+**When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
+for at all (topk, index, add.Scalar), so it proves nothing.
+
+**What proves the end.** The table with its last row, `Total`, one for each summary. `getitem` is counted as not delegated, and is
+no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
+
+Wording seen in 1.5 (run). QNN's and Vulkan's partitioners have readers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+NAME = "executorch"
+LONGEST = 5_000  # lines of one table
+
+_ROW = Pattern(
+    r"^\W*\d{1,6}\W+(?P<op>[A-Za-z_][\w.:]{0,200})\W+(?P<inside>\d{1,9})\W+(?P<outside>\d{1,9})\W*$"
+)
+_RULED = Pattern(r"^\W*$")
+_ATEN = Pattern(
+    r"^(?:aten_|aten[.:]{1,2})(?P<name>_{0,2}[a-zA-Z0-9]\w*?)"
+    r"[_.](?P<overload>default|out|(?:self_)?(?:tensor|scalar|int|dim|dimname|size|mode)(?:_(?:tensor|scalar|int|list|mode|out|correction))?"
+    r"|correction|vec|names|input|indices|using_ints|float|list|\w*intlist)$"
+)
+_COPY = Pattern(r"_\d+$")
+_WITH_BODY = {"cond", "map", "map_impl", "while_loop", "scan"}
+
+
+def names_of(node: str) -> tuple[str, ...]:
+    """The names of an operator that the edge dialect writes `aten_add_scalar`, first the one to report."""
+    bare = _COPY.sub("", node)
+    if found := _ATEN.match(bare):
+        return tuple(dict.fromkeys((f"aten::{found['name']}", bare, found["name"])))
+    plain = bare.removesuffix("_default")
+    namespace, _, rest = plain.partition("_")
+    spelled = (f"{namespace}::{rest}", rest) if rest else ()
+    return tuple(dict.fromkeys((bare, plain, *spelled)))
+
+
+def table(record: Record) -> tuple[list[tuple[str, int, Line]], bool]:
+    """The rows under the header: operator and how often it is outside; and whether the table has its end."""
+    rows: list[tuple[str, int, Line]] = []
+    for line in record.following(LONGEST):
+        if row := _ROW.match(line.text):
+            if row["op"] == "Total":
+                return rows, True
+            rows.append((row["op"], int(row["outside"]), line))
+        elif not _RULED.match(line.text):
+            break
+    return rows, False
+
+
+def outside(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operators of the table that stand outside the delegates."""
+    report = by_groups(rule, record, match)
+    for op, count, line in table(record)[0]:
+        if count and op != "getitem":
+            names = names_of(op)
+            yield report._replace(
+                op=names[0],
+                names=names,
+                position=record.position_at(line.at),
+                text=line.text,
+                reason=f"{count} outside the delegates",
+            )
+
+
+def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Whether the table is whole, and whether operators may stand in bodies that it leaves out."""
+    rows, whole = table(record)
+    nested = any(op in _WITH_BODY for op, _, _ in rows)
+    state = "cut" if not rows or not whole else "nested" if nested else "whole"
+    yield Sighting(marker.id, record.position, (state,))
+
+
+_TABLE = """|    | op_type               |   occurrences_in_delegated_graphs |   occurrences_in_non_delegated_graphs |
+|----+-----------------------+-----------------------------------+---------------------------------------|
+|  0 | aten__softmax_default |                                 4 |                                     0 |
+|  1 | aten_index_tensor     |                                 0 |                                     4 |
+|  2 | getitem               |                                 0 |                                    22 |
+|  3 | Total                 |                                 4 |                                    26 |"""
+_HEADER = r"\bop_type\b.{0,300}occurrences_in_delegated_graphs\b.{0,100}occurrences_in_non_delegated_graphs"
+
+OUTSIDE = Rule(
+    id="executorch/not-delegated",
+    compiler=NAME,
+    anchor=("occurrences_in_non_delegated_graphs",),
+    pattern=_HEADER,
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="No delegate takes the operator: a portable kernel computes it on the CPU.",
+    help="Rewrite the operator in what the backend takes, or build it with optimised kernels (optimized_native_cpu_ops_lib).",
+    seen_in="1.5 (run), printed by the program",
+    matches=(_TABLE,),
+    ignores=("df['occurrences_in_non_delegated_graphs'].sum()",),
+    read=outside,
+)
+
+WHY = Rule(
+    id="executorch/not-partitioned",
+    compiler=NAME,
+    anchor=("WhyNoPartition: Node ",),
+    pattern=r"WhyNoPartition: Node (?P<layer>[\w.]{1,200}) was not partitioned because (?P<reason>.*)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="XNNPACK's partitioner refuses the node: a portable kernel computes it on the CPU.",
+    help="The line says what XNNPACK needs: static weights, ranks, types.",
+    seen_in="1.5 (run), DEBUG with XnnpackPartitioner(verbose=True)",
+    matches=(
+        "DEBUG:executorch.backends.xnnpack.partition.config.gemm_configs:WhyNoPartition: Node aten_mm_default_1 was not partitioned because Expected weight to be a static param.",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=names_of(match["layer"])[0],
+            names=tuple(dict.fromkeys((*names_of(match["layer"]), match["layer"]))),
+            site=match["layer"],
+        ),
+    ),
+)
+
+_QUOTED = Pattern(r"'(?P<op>[\w.:]{1,200})'")
+
+
+def missing(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Each operator of the printed set."""
+    report = by_groups(rule, record, match)
+    rest, left = match["listed"], 200
+    while left and (found := _QUOTED.search(rest)):
+        op = found["op"]
+        yield report._replace(op=op, names=(op, op.rpartition("::")[2]), reason="it has no out variant")
+        rest, left = rest[found.end() :], left - 1
+
+
+MISSING = Rule(
+    id="executorch/no-out-variant",
+    compiler=NAME,
+    anchor=("Missing out variants: {",),
+    pattern=r"RuntimeError: Missing out variants: \{(?P<listed>[^{}]{1,10000})\}",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="ExecuTorch can't lower the operator: there is no program.",
+    help="Register an out variant of the operator (torch.library), or rewrite it.",
+    seen_in="1.5 (run), an exception",
+    matches=("RuntimeError: Missing out variants: {'acme::gate_attn'}",),
+    read=missing,
+)
+
+MARKERS = (
+    Marker(
+        id="executorch/table-printed",
+        compiler=NAME,
+        anchor=("occurrences_in_non_delegated_graphs",),
+        pattern=_HEADER,
+        shows="The table of delegated operators was printed: whole, without the body of a branch or a loop, or cut.",
+        seen_in="1.5 (run)",
+        matches=(_TABLE,),
+        read=printed,
+    ),
+    Marker(
+        id="executorch/delegated",
+        compiler=NAME,
+        anchor=("Verbose logging enabled for XNNPACK partitioner",),
+        pattern=r"^.{0,200}:Verbose logging enabled for XNNPACK partitioner",
+        shows="A program was lowered to a delegate.",
+        seen_in="1.5 (run)",
+        matches=(
+            "DEBUG:executorch.backends.xnnpack.partition.xnnpack_partitioner:Verbose logging enabled for XNNPACK partitioner.",
+        ),
+    ),
+    Marker(
+        id="executorch/summary",
+        compiler=NAME,
+        anchor=("Total delegated subgraphs: ",),
+        pattern=r"^Total delegated subgraphs: \d{1,9}",
+        shows="The summary of a lowered program was printed: its table is owed.",
+        seen_in="1.5 (run)",
+        matches=("Total delegated subgraphs: 9",),
+    ),
+)
+REQUIRED = frozenset({Kind.OP_FALLBACK})
+SETTING = "the table of get_delegation_info(lowered.exported_program().graph_module) printed"
+
+BODIES = "the tables of the bodies' own graph modules, and `proof: {accept_unobservable: [op_fallback]}` in the policy"
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """The whole table shows each operator outside the delegates, for each summary that the log has."""
+    states = evidence.of("executorch/table-printed")
+    if Kind.COMPILE_ERROR in evidence.reported:
+        why = "a program could not be lowered, and nothing shows that it was after all"
+        return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
+    if evidence.counts.get("executorch/summary", 0) > evidence.counts.get("executorch/table-printed", 0):
+        why = "a program has its summary in the log, and no table"
+        return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
+    if states == {("whole",)}:
+        why = "the table lists each operator, delegated or not"
+        return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first("executorch/table-printed"))}
+    if ("nested",) in states and ("cut",) not in states:
+        why = "the table has a branch or a loop, and no log shows which operators its body leaves outside"
+        return {Kind.OP_FALLBACK: Proof(State.UNOBSERVABLE, why, None, BODIES)}
+    why = (
+        "the table of delegated operators is cut" if states else "no table of delegated operators is printed"
+    )
+    return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
+
+
+READER = Reader(
+    name=NAME,
+    rules=(OUTSIDE, WHY, MISSING),
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes",
+    seen_in="1.5 (run)",
+)

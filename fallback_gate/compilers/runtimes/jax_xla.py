@@ -1,0 +1,194 @@
+r"""jax: JAX and the XLA compiler beneath it.
+
+    %pure_callback.1 = f32[16,64]{1,0} custom-call(...), custom_call_target="xla_ffi_python_cpu_callback", ...
+
+**What falls back.** A host callback leaves the device: Python computes on the CPU, with a copy there and back at
+each call. A whole program runs on the CPU where the accelerator's plug-in is missing. An operation that XLA has
+no fast form for on this device is expanded: `lax.ragged_dot` on the CPU into a dense product over all groups.
+
+**At which setting it speaks.** Callbacks: in the compiled HLO (`lowered.compile().as_text()`, or
+`--xla_dump_to`). A missing plug-in: a warning where the machine has a GPU or TPU.
+
+**When it is silent.** By default, on callbacks. At every setting: on expansions made before HLO, of which no
+name is left. `JAX_PLATFORMS=cuda,cpu` without a plug-in takes the CPU without a word; `cuda` alone fails. At
+INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no fallback.
+
+**What proves the end.** Nothing: the HLO shows no callback, but does not show what was expanded before it.
+
+Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
+
+Wording seen in 0.10 (run); warnings in the source of 0.3 to 0.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "jax"
+
+_OP_NAME = Pattern(r"op_name=\"(?P<path>[^\"]{1,1000})\"")
+_OP_TYPE = Pattern(r"op_type=\"(?P<name>\w{1,60})\"")
+_SOURCE = Pattern(r"source_file=\"(?P<file>[^\"]{1,500})\" source_line=(?P<line>\d{1,9})")
+_JIT = Pattern(r"^(?:p?jit|jvp|transpose|vmap)\((?P<name>[^()]{1,200})\)$")
+
+
+def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A callback: its kind, and from the metadata the user's functions and the place of the call."""
+    op_type = _OP_TYPE.search(record.text)
+    node = match["node"] or ""
+    bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
+    kind = op_type["name"] if op_type else bare if "callback" in bare else "callback"
+    report = by_groups(rule, record, match)
+    path = _OP_NAME.search(record.text)
+    functions = []
+    for part in reversed(path["path"].split("/")) if path else ():
+        if found := _JIT.match(part):
+            functions.append(found["name"])
+    place = _SOURCE.search(record.text)
+    if place:
+        where = Location(place["file"], int(place["line"]), functions[0] if functions else None)
+        report = report._replace(location=where, files=(place["file"],))
+    yield report._replace(
+        op=kind,
+        names=tuple(dict.fromkeys((kind, f"jax.{kind}", match["target"]))),
+        stack=tuple(functions),
+        site=node or None,
+        reason=f"custom call of {match['target']}",
+    )
+
+
+CALLBACK = Rule(
+    id="jax/host-callback",
+    compiler=NAME,
+    anchor=("_python_cpu_callback", "_python_gpu_callback"),
+    pattern=r"^\s*(?:(?:ROOT )?%(?P<node>[\w.-]{1,200})(?::\d{1,9})? = |stablehlo\.).*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The program calls back into Python on the host: tensors are copied there and back at each call.",
+    help="Write the function in jax.numpy, or as a Pallas or FFI kernel; take jax.debug.print and checkify out of the release build.",
+    seen_in="0.10 (run), compiled HLO",
+    matches=(
+        '  %pure_callback.1 = f32[16,64]{1,0} custom-call(%ynn_fusion.6), custom_call_target="xla_ffi_python_cpu_callback", api_version=API_VERSION_TYPED_FFI, metadata={op_type="pure_callback" op_name="jit(decode_step)/pure_callback" stack_frame_id=22}',
+        "    %5 = stablehlo.custom_call @xla_ffi_python_gpu_callback(%4) {api_version = 4 : i32} : (tensor<16x64xf32>) -> tensor<16x64xf32>",
+    ),
+    ignores=(
+        '  %custom-call = f32[16,1]{1,0} custom-call(%a), custom_call_target="TopK"',
+        "xla_ffi_python_cpu_callback",
+    ),
+    read=callback,
+)
+
+NO_PLUGIN = Rule(
+    id="jax/runs-on-cpu",
+    compiler=NAME,
+    anchor=(
+        "may be present on this machine, but a ",
+        " backend failed to initialize: ",
+        "found, falling back to CPU",
+    ),
+    pattern=r"(?:An? (?:NVIDIA|Google|AMD) (?P<a>GPU|TPU) may be present on this machine, but (?P<reason>.{0,200}?)\. Falling back to \w+"
+    r"|\b(?P<b>CUDA|ROCM|TPU) backend failed to initialize: (?P<error>.*)"
+    r"|No (?P<c>GPU|TPU|GPU/TPU) found, falling back to CPU)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="JAX can't use the accelerator: the whole program runs on the CPU.",
+    help="Install the plug-in of the accelerator (pip install 'jax[cuda13]'); JAX_PLATFORMS=cuda fails instead of falling back.",
+    seen_in="0.3 to 0.10 (source), WARNING",
+    matches=(
+        "WARNING:2026-01-01 00:00:00,000:jax._src.xla_bridge:882: An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.",
+        "CUDA backend failed to initialize: no supported devices.(Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)",
+        "WARNING:absl:No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)",
+    ),
+    ignores=(
+        "INFO:2026-11-30 00:13:13,125:jax._src.xla_bridge:849: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=match["a"] or match["b"] or match["c"],
+            names=(match["a"] or match["b"] or match["c"],),
+            reason=match["reason"] or match["error"],
+        ),
+    ),
+)
+
+NO_BACKEND = Rule(
+    id="jax/no-backend",
+    compiler=NAME,
+    anchor=("RuntimeError: Unable to initialize backend ",),
+    pattern=r"^\s*RuntimeError: Unable to initialize backend '(?P<op>\w{1,40})': (?P<reason>.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The platform that JAX_PLATFORMS names can't be used: the program ended.",
+    help="Install the platform's plug-in, or look at the machine: the line holds the error.",
+    seen_in="0.10 (run), an exception",
+    matches=(
+        "RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so (set JAX_PLATFORMS='' to automatically choose an available backend)",
+    ),
+)
+
+SLOW_CONVOLUTION = Rule(
+    id="jax/unoptimized-convolution",
+    compiler=NAME,
+    anchor=("Falling back to unoptimized convolution: ",),
+    pattern=r"Falling back to unoptimized (?P<op>convolution): (?P<reason>.*)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="XLA's CPU compiler has no library kernel for the convolution: a plain loop computes it.",
+    help="The line names the instruction; change its dimension numbers, padding or types.",
+    seen_in="0.10 (its binary)",
+    matches=(
+        "I0000 00:00:1795998201.1    1221 cpu_compiler.cc:99] Falling back to unoptimized convolution: %convolution.3 = f32[1,8,8,4]{3,2,1,0} convolution(%a, %b)",
+    ),
+)
+
+RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, SLOW_CONVOLUTION)
+MARKERS = (
+    Marker(
+        id="jax/hlo-printed",
+        compiler=NAME,
+        anchor=("HloModule jit_", "HloModule pjit_", "HloModule pmap_"),
+        pattern=r"^HloModule p?(?:jit|map)_(?P<name>[\w.-]{1,200})",
+        shows="The HLO of a compiled function was printed.",
+        seen_in="0.10 (run)",
+        matches=(
+            "HloModule jit_decode_step, is_scheduled=true, entry_computation_layout={(f32[16,64]{1,0})->f32[16,64]{1,0}}",
+        ),
+        ignores=("# HloModule jit_x",),
+    ),
+)
+REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.REFERENCE_KERNEL})
+SETTING = "the HLO of each function printed (jax.jit(f).lower(...).compile().as_text()); no setting shows expansions made before it"
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """No line shows that all functions were printed, nor what was expanded before HLO."""
+    if "jax/hlo-printed" in evidence.facts or Kind.DEVICE_FALLBACK in evidence.reported:
+        why = "the log does not show that the HLO of every compiled function is printed"
+        device = Proof(State.UNPROVEN, why, None, SETTING)
+    else:
+        device = Proof(State.UNOBSERVABLE, "host callbacks show in the HLO only", None, SETTING)
+    why = "operations that are expanded before HLO (ragged_dot on the CPU) leave no name behind"
+    return {
+        Kind.DEVICE_FALLBACK: device,
+        Kind.REFERENCE_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING),
+    }
+
+
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: a missing plug-in, where the machine has a GPU or TPU",
+    seen_in="0.10 (run), 0.3 to 0.10 (source)",
+)

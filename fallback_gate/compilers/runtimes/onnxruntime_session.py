@@ -1,0 +1,127 @@
+r"""Room 3: sessions of ONNX Runtime that are not made, or whose kernels and graphs are the slow ones.
+
+    onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from m.onnx failed: ...
+
+An error while a model runs (`Non-zero status code returned`, wrong inputs) is no failed build, and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.onnxruntime_nodes import SEE_NODES, of_operator
+from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME, provider_named
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+_W = "2026-11-30 00:18:23.263189488 [W:onnxruntime:, "
+
+SLOW_KERNEL = Rule(
+    id="onnxruntime/slow-kernel",
+    compiler=NAME,
+    anchor=(
+        "unpacked compute mode for the Matmul operation",
+        "falling back to the dequant/GEMV path",
+        "falling back to Memory Efficient Attention or Unfused path",
+    ),
+    pattern=r"(?P<reason>(?P<nbits>Falling back to using unpacked compute mode for the Matmul operation)"
+    r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path)"
+    r"|[^\]\s][^\]]{0,300}?falling back to Memory Efficient Attention or Unfused path)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The fast kernel can't be used here: weights are dequantised first, or attention is not fused.",
+    help="The line says what the fast kernel lacks; change the block size, the types or the machine.",
+    seen_in="1.31 (its binary)",
+    matches=(
+        _W
+        + "matmul_nbits.cc:300 MatMulNBits] Falling back to using unpacked compute mode for the Matmul operation (i.e.) the weights will be de-quantized to fp32",
+        _W
+        + "moe_quantization.cc:90 QMoE] QMoE native FP4 CUTLASS GEMM was requested, but the device is sm80; falling back to the dequant/GEMV path.",
+        _W
+        + "group_query_attention.cc:90 Run] Flash attention lacks head size 300; falling back to Memory Efficient Attention or Unfused path.",
+    ),
+    read=lambda rule, record, match: of_operator(
+        rule, record, match, "MatMulNBits" if match["nbits"] else "QMoE" if match["moe"] else "Attention"
+    ),
+)
+
+NO_CAPTURE = Rule(
+    id="onnxruntime/no-graph-capture",
+    compiler=NAME,
+    anchor=("This session cannot use the graph capture feature",),
+    pattern=r"(?P<reason>This session cannot use the graph capture feature as requested by the user.*)",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.PROGRAM,
+    meaning="The graph can't be captured: some of its nodes are on another provider.",
+    help=SEE_NODES,
+    seen_in="1.31 (its binary), ERROR",
+    matches=(
+        "2026-11-30 00:19:02.5 [E:onnxruntime:, inference_session.cc:1800 Initialize] This session cannot use the graph capture feature as requested by the user as all the graph nodes have not been assigned to CUDAExecutionProvider",
+    ),
+)
+
+_UNKNOWN_OP = Pattern(
+    r"(?P<name>(?:[\w.-]{1,80}:)?(?P<op>\w{1,80}))\(-?\d{1,9}\) is not a registered function/op"
+)
+_UNIMPLEMENTED = Pattern(
+    r"Could not find an implementation for (?P<op>\w{1,80})\(\d{1,9}\) node with name '(?P<name>[^']*)'"
+)
+_BY = Pattern(r"\b(?P<what>QNN|TensorRT|OpenVINO|CUDA|MIGraphX|CoreML|CANN|DML|WebGPU|VitisAI)\b")
+
+
+def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator that the error names, else the provider, else nothing."""
+    reason = match["reason"]
+    if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason):
+        yield of_operator(rule, record, match, op["op"], op["name"])[0]._replace(scope=Scope.OPERATOR)
+    elif by := _BY.search(reason):
+        yield of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]
+    else:
+        yield by_groups(rule, record, match)
+
+
+FAILED = Rule(
+    id="onnxruntime/session-not-made",
+    compiler=NAME,
+    anchor=("[ONNXRuntimeError] : ",),
+    pattern=r"^\s*(?:[\w.]{0,100}onnxruntime[\w.]{1,100}|[\w.]{0,100}(?:Exception|Error)): \[ONNXRuntimeError\] : \d{1,3} : "
+    r"(?:FAIL|EP_FAIL|NOT_IMPLEMENTED|INVALID_GRAPH|ENGINE_ERROR|RUNTIME_EXCEPTION) : (?P<reason>(?!Non-zero status).*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The session could not be made: the program ended, or its author caught the error and went on without it.",
+    help="The line says which operator or provider the model fails on.",
+    seen_in="1.24 to 1.32 (run), an exception",
+    matches=(
+        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from decoder_custom.onnx failed:Fatal error: com.acme:GateAttn(-1) is not a registered function/op",
+        "onnxruntime.capi.onnxruntime_pybind11_state.EPFail: [ONNXRuntimeError] : 11 : EP_FAIL : Failed to finalize QNN graph. Error: QNN_COMMON_ERROR_MEM_ALLOC",
+        "onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'Conv_0_quant'",
+    ),
+    ignores=(
+        "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x",
+        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Add node.",
+    ),
+    read=failed,
+)
+
+NO_FALLBACK = Rule(
+    id="onnxruntime/fallback-disabled",
+    compiler=NAME,
+    anchor=("fallback to CPU EP has been explicitly disabled", "also disabled fallback to the CPU EP"),
+    pattern=r"\[[EF]:onnxruntime:[^\]]{0,300}\] (?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP|Conflicting session configuration: explicitly added the CPU EP).*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="session.disable_cpu_ep_fallback forbids nodes on the CPU, and some would be there, or the list names the CPU: there is no session.",
+    help=SEE_NODES,
+    seen_in="1.24 to 1.32 (run), ERROR",
+    matches=(
+        "2026-11-30 00:18:23.2 [E:onnxruntime:, inference_session.cc:2500 operator()] This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled by the user.",
+        "2026-11-30 04:04:20.7 [E:onnxruntime:, inference_session.cc:3303 operator()] Conflicting session configuration: explicitly added the CPU EP to the session, but also disabled fallback to the CPU EP via session configuration options.",
+    ),
+    ignores=("fallback to CPU EP has been explicitly disabled by the user",),
+)
+
+RULES = (SLOW_KERNEL, NO_CAPTURE, FAILED, NO_FALLBACK)

@@ -1,0 +1,172 @@
+r"""Room 3: which kernel OpenVINO's CPU plugin ran for each node: the executed graph, the one place that tells.
+
+    /layer0/ew1/Gather   Status.EXECUTED      layerType: Gather      execType: ref_any_f32     realTime (ms): 0.211 ...
+
+is a row of `benchmark_app -pc`. A program prints the same of `compiled.get_runtime_model()`, one node a line,
+under a header that names the columns:
+
+    executed graph: layerType primitiveType runtimePrecision name
+      Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
+      Reference                ref_f32                      f32    /layer0/attn/GateAttn
+
+`ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
+else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
+A loop or a condition is one row; what runs in its body stands nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Marker, Rule, Sighting
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+NAME = "openvino"
+LONGEST = 50_000  # lines of one printed graph
+
+_ROW = Pattern(
+    r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
+)
+_COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
+_TOTAL = Pattern(r"^Total (?:CPU )?time:")
+_NUMBER = Pattern(r"_\d+$")
+_BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
+WITH_BODY = {"TensorIterator", "Loop", "If"}
+
+
+def operator(kind: str, layer: str) -> str:
+    """The operator of a node: its layer type, or for the types that tell none what its own name ends in."""
+    last = _NUMBER.sub("", layer.rpartition("/")[2])
+    return last if kind in ("Reference", "Subgraph") and last and not last.endswith(".") else kind
+
+
+def named(report: Report, kind: str, layer: str, how: str) -> Report:
+    """The report of a node that runs on a reference kernel."""
+    op = operator(kind, layer)
+    names = tuple(dict.fromkeys((op, layer)))
+    return report._replace(
+        op=op, names=names, layer=layer, site=layer, reason=f"layer type {kind}, kernel {how}"
+    )
+
+
+def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """One row of the performance counters."""
+    yield named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
+
+
+def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
+    """The rows under the header of a printed graph."""
+    for line in record.following(LONGEST):
+        found = _ROW.match(line.text)
+        if not found:
+            return
+        yield found, line
+
+
+def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The nodes of a printed graph that ran on a reference kernel."""
+    report = by_groups(rule, record, match)
+    for row, line in rows(record):
+        if row["how"].startswith("ref") or row["type"] == "Reference":
+            yield named(report, row["type"], row["name"].strip(), row["how"])._replace(
+                position=record.position_at(line.at), text=line.text
+            )
+
+
+def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies."""
+    last, nested = "", False
+    for row, _ in rows(record):
+        last = row["type"]
+        nested = nested or last in WITH_BODY
+    state = "cut" if last != "Output" else "nested" if nested else "whole"
+    yield Sighting(marker.id, record.position, (state,))
+
+
+def counters_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Whether a table of counters is whole: it ends in its sum."""
+    some, nested = False, False
+    for line in record.following(LONGEST):
+        if _TOTAL.search(line.text):
+            state = "cut" if not some else "nested" if nested else "whole"
+            yield Sighting(marker.id, record.position, (state,))
+            return
+        if not _COUNTED.search(line.text):
+            break
+        some = True
+        body = _BODY.search(line.text)
+        nested = nested or (body is not None and body["type"] in WITH_BODY)
+    yield Sighting(marker.id, record.position, ("cut",))
+
+
+_ONE = "/layer0/ew1/Gather   Status.EXECUTED      layerType: Gather               execType: ref_any_f32          realTime (ms): 0.211      cpuTime (ms): 0.211"
+_TABLE = f"[ INFO ] Performance counts for 0-th infer request\n{_ONE}\nTotal time:     7.231 milliseconds"
+_GRAPH = """executed graph: layerType primitiveType runtimePrecision name
+  Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
+  Reference                ref_f32                      f32    /layer0/attn/GateAttn
+  Output                   unknown_f32                  f32    logits/sink_port_0"""
+_HELP = (
+    "Give the node shapes and types that a JIT kernel takes (4-byte indices, static axes), or replace the operator; "
+    "an operator with evaluate() only needs an implementation as a C++ extension."
+)
+
+COUNTED = Rule(
+    id="openvino/reference-kernel-counted",
+    compiler=NAME,
+    anchor=("execType: ref",),
+    pattern=r"(?:^|(?<=\s))(?P<name>[^\s\x22]{1,300})\s+(?:Status\.)?EXECUTED\s+layerType: ?(?P<type>\w{1,60})\s+execType: ?(?P<how>ref\w{0,60})\b",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The CPU plugin has no optimised kernel for the node as it is: a naive loop computes it.",
+    help=_HELP,
+    seen_in="2026.4 (run), benchmark_app -pc",
+    matches=(_ONE,),
+    ignores=(
+        "MVN_8    Status.EXECUTED   layerType: MVN    execType: jit_avx512_f32    realTime (ms): 0.023",
+        "/act/Relu    Status.NOT_RUN    layerType: Relu   execType: ref_f32    realTime (ms): 0.000",
+    ),
+    read=counted,
+)
+
+PRINTED = Rule(
+    id="openvino/reference-kernel",
+    compiler=NAME,
+    anchor=("layerType primitiveType runtimePrecision name",),
+    pattern=r"layerType primitiveType runtimePrecision name\s*$",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning=COUNTED.meaning,
+    help=_HELP,
+    seen_in="2026.4 (run), get_runtime_model() printed by the program",
+    matches=(_GRAPH,),
+    read=printed,
+)
+
+RULES = (COUNTED, PRINTED)
+MARKERS = (
+    Marker(
+        id="openvino/graph-printed",
+        compiler=NAME,
+        anchor=PRINTED.anchor,
+        pattern=PRINTED.pattern,
+        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, or cut.",
+        seen_in=PRINTED.seen_in,
+        matches=(_GRAPH,),
+        read=graph_printed,
+    ),
+    Marker(
+        id="openvino/counters-printed",
+        compiler=NAME,
+        anchor=("Performance counts for ",),
+        pattern=r"Performance counts for (?:\d{1,9}-th infer request|.{1,40} infer request)",
+        shows="The performance counters of a request were printed: whole, without the body of a loop or a condition, or cut.",
+        seen_in=COUNTED.seen_in,
+        matches=(_TABLE,),
+        ignores=("Performance counts for all teams",),
+        read=counters_printed,
+    ),
+)

@@ -1,0 +1,249 @@
+r"""tensorflow: TensorFlow with AutoGraph and XLA (`tf.function`, `jit_compile=True`, auto-clustering).
+
+    WARNING:tensorflow:AutoGraph could not transform <function run_experts at 0x7f1c> and will run it as-is.
+    I0000 00:00:1795999573.9   14696 compilability_check_util.cc:62] Found uncompilable node PyFunc (op PyFunc): No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices ...
+
+**What falls back.** A function that AutoGraph can't transform runs as plain Python while it is traced. With
+auto-clustering, an operator that XLA lacks stays outside the clusters; with `jit_compile=True` it is an error.
+
+**At which setting it speaks.** AutoGraph: a warning. Clusters: `TF_CPP_VMODULE=mark_for_compilation_pass=2`
+counts the operators outside, `...=5,compilability_check_util=5` names each node with its reason.
+
+**When it is silent.** By default, on clusters: `Compiled cluster using XLA!` is printed once a process, and
+says nothing of what was left outside. Functions without a source (made by `exec`) give no AutoGraph warning.
+
+**What proves the end.** Nothing yet: graphs are clustered as they come, until the program ends.
+
+`_Arg`, `_Retval` and the like are bookkeeping, and each eager one-operator graph is left unclustered: no
+fallbacks. Nor is retracing (`5 out of the last 5 calls to`): the function is compiled anew.
+
+Wording seen in 2.21 (run); older forms in the source of 2.0 to 2.20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "tensorflow"
+_I = "I0000 00:00:1795999573.963662   14696 "
+
+_FUNCTION = Pattern(
+    r"^<(?:bound method|cyfunction|function|method|built-in function) (?P<name>[\w.<>]{1,300})"
+)
+_CAUSE = Pattern(r"^Cause: (?P<reason>.*\S)")
+
+
+def as_is(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The function by its name in the repr; the line after it tells the cause."""
+    what = match["now"] or match["once"]
+    named = _FUNCTION.match(what)
+    name = named["name"] if named else what
+    reason = None
+    for line in record.following(3):
+        if cause := _CAUSE.match(line.text):
+            reason = cause["reason"]
+            break
+    plain = name.rpartition("<locals>.")[2]
+    yield by_groups(rule, record, match)._replace(
+        op=plain, names=tuple(dict.fromkeys((plain, name))), stack=(plain,), reason=reason
+    )
+
+
+AS_IS = Rule(
+    id="tensorflow/autograph-as-is",
+    compiler=NAME,
+    anchor=("AutoGraph could not transform ", " could not be transformed and will be executed as-is"),
+    pattern=r"(?:AutoGraph could not transform (?P<now>.{1,1000}?) and will run it as-is"
+    r"|(?:^|WARNING:tensorflow: ?|Entity )(?P<once><.{1,1000}?>) could not be transformed and will be executed as-is)",
+    kind=Kind.EAGER_FRAME,
+    scope=Scope.REGION,
+    meaning="AutoGraph could not transform the function: it runs as plain Python at tracing time, loops unrolled or values frozen.",
+    help="The line Cause says what can't be transformed; rewrite it, or mark it with tf.autograph.experimental.do_not_convert.",
+    seen_in="2.21 (run), 2.0 (source), WARNING",
+    matches=(
+        "WARNING:tensorflow:AutoGraph could not transform <function run_experts at 0x7f1c> and will run it as-is.",
+        "WARNING:tensorflow:Entity <bound method Layer.call of <Layer object at 0x7f>> could not be transformed and will be executed as-is.",
+    ),
+    ignores=(
+        "WARNING:tensorflow:5 out of the last 5 calls to <function layer at 0x7fc4> triggered tf.function retracing.",
+    ),
+    read=as_is,
+)
+
+_REFUSED = Pattern(r"(?:^|, |\}\})(?P<op>[A-Z]\w{1,80}) \((?=No registered|\w)")
+
+
+def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Each operator of the list."""
+    report = by_groups(rule, record, match)
+    found: dict[str, None] = {}
+    rest = match["listed"]
+    while (op := _REFUSED.search(rest)) and len(found) < 200:
+        found.setdefault(op["op"])
+        rest = rest[op.end() :]
+    for name in found:
+        yield report._replace(op=name, names=(name,), reason=match["listed"][:500])
+    if not found:
+        yield report._replace(scope=Scope.UNKNOWN, reason=match["listed"][:500])
+
+
+UNSUPPORTED = Rule(
+    id="tensorflow/xla-unsupported",
+    compiler=NAME,
+    anchor=("Detected unsupported operations when trying to ",),
+    pattern=r"Detected unsupported operations when trying to compile graph \S{1,300} on (?P<layer>\w{1,40}): (?P<listed>.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The function must be compiled by XLA as a whole (jit_compile=True), and XLA lacks the operator.",
+    help="Replace the operator, or compile the parts of the function around it.",
+    seen_in="2.21 (run), an exception and a WARNING",
+    matches=(
+        "W0000 00:00:1795998201.0    1221 op_kernel.cc:1858] OP_REQUIRES failed at xla_ops.cc:602 : INVALID_ARGUMENT: Detected unsupported operations when trying to compile graph __inference_layer_42[] on XLA_CPU_JIT: PyFunc (No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices compatible with node {{node PyFunc}}){{node PyFunc}}",
+    ),
+    read=unsupported,
+)
+
+
+UNCOMPILABLE = Rule(
+    id="tensorflow/uncompilable-node",
+    compiler=NAME,
+    anchor=("Found uncompilable node ",),
+    pattern=r"\] Found uncompilable node (?P<layer>\S{1,500}) \(op (?P<op>(?!_)\w{1,80})\): (?P<reason>(?!top level _Arg).*)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="XLA can't compile the node: it stays outside the clusters and runs as a kernel of TensorFlow.",
+    help="Replace the operator; the reason says what XLA lacks.",
+    seen_in="2.21 (run), TF_CPP_VMODULE=compilability_check_util=5",
+    matches=(
+        _I
+        + "compilability_check_util.cc:62] Found uncompilable node PyFunc (op PyFunc): No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices compatible with node {{node PyFunc}}",
+    ),
+    ignores=(
+        _I
+        + "compilability_check_util.cc:62] Found uncompilable node input (op _Arg): top level _Arg or _Retval",
+        _I
+        + "compilability_check_util.cc:62] Found uncompilable node dims (op _DeviceArg): No registered '_DeviceArg' OpKernel",
+    ),
+)
+
+
+_INSTANCES = Pattern(r"\]\s{2,6}(?P<op>\w{1,80}): (?P<count>\d{1,9}) instances")
+_CLUSTERS = Pattern(r"\]\s{1,4}Built (?P<count>\d{1,9}) clusters")
+_BOOKKEEPING = ("NoOp", "Const", "Identity", "IdentityN", "Placeholder", "VarHandleOp")
+
+
+def unclustered(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operators outside the clusters of a graph; none where the graph is that of one eager operator."""
+    clusters = None
+    for line in record.preceding(100):
+        if clusters := _CLUSTERS.search(line.text):
+            break
+        if "*** Clustering info" in line.text:
+            break
+    report = by_groups(rule, record, match)
+    found = []
+    for line in record.following(500):
+        instances = _INSTANCES.search(line.text)
+        if not instances:
+            break
+        if not instances["op"].startswith("_") and instances["op"] not in _BOOKKEEPING:
+            found.append((instances["op"], int(instances["count"]), line))
+    eager = (not clusters or int(clusters["count"]) == 0) and sum(count for _, count, _ in found) < 2
+    for op, count, line in () if eager else found:
+        yield report._replace(
+            op=op,
+            names=(op,),
+            position=record.position_at(line.at),
+            text=line.text,
+            reason=f"{count} outside the clusters of a graph of {match['size']} nodes",
+        )
+
+
+UNCLUSTERED = Rule(
+    id="tensorflow/unclustered",
+    compiler=NAME,
+    anchor=(" Unclustered nodes: ",),
+    pattern=r"mark_for_compilation_pass\.cc:\d{1,6}\]\s{1,4}Unclustered nodes: \d{1,9} / (?P<size>\d{1,9}) ",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The operator is outside the clusters: it runs as a kernel of TensorFlow, between compiled ones.",
+    help="TF_CPP_VMODULE=compilability_check_util=5 prints the reason; small clusters are dropped by tf_xla_min_cluster_size.",
+    seen_in="2.21 (run), TF_CPP_VMODULE=mark_for_compilation_pass=2",
+    matches=(
+        f"{_I}mark_for_compilation_pass.cc:1694]  Built 2 clusters, size 29 / 41 (70.73%)\n{_I}mark_for_compilation_pass.cc:1713]  Unclustered nodes: 12 / 41 (29.27%)\n{_I}mark_for_compilation_pass.cc:1718]   PyFunc: 1 instances",
+    ),
+    read=unclustered,
+)
+
+NO_GPU = Rule(
+    id="tensorflow/no-gpu-libraries",
+    compiler=NAME,
+    anchor=("Cannot dlopen some GPU libraries",),
+    pattern=r"(?P<reason>Cannot dlopen some (?P<op>GPU) libraries)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="Libraries of the GPU are missing: the whole program runs on the CPU.",
+    help="Install the versions of CUDA and cuDNN that this TensorFlow was built for (pip install 'tensorflow[and-cuda]').",
+    seen_in="2.1 to 2.21 (public logs), WARNING",
+    matches=(
+        "W0000 00:00:1729782634.4    1221 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly if you would like to use GPU.",
+    ),
+)
+
+MARKERS = (
+    Marker(
+        id="tensorflow/cluster-compiled",
+        compiler=NAME,
+        anchor=("] Compiled cluster using XLA!",),
+        pattern=r"\] Compiled cluster using XLA!",
+        shows="XLA compiled a cluster; the line is printed once for all.",
+        seen_in="2.21 (run)",
+        matches=(
+            "I0000 00:00:1795998201.054464    1221 device_compiler.h:208] Compiled cluster using XLA!  This line is logged at most once for the lifetime of the process.",
+        ),
+    ),
+    Marker(
+        id="tensorflow/clustered",
+        compiler=NAME,
+        anchor=("*** Clustering info for graph of size ",),
+        pattern=r"\] \*\*\* Clustering info for graph of size \d{1,9}",
+        shows="A graph was clustered, and the operators outside the clusters are counted.",
+        seen_in="2.21 (run)",
+        matches=(_I + "mark_for_compilation_pass.cc:1693] *** Clustering info for graph of size 41",),
+    ),
+)
+REQUIRED = frozenset({Kind.EAGER_FRAME, Kind.OP_FALLBACK})
+SETTING = "TF_CPP_VMODULE=mark_for_compilation_pass=5,compilability_check_util=5, and a marker in the policy for the end"
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """No line shows that the last graph was clustered."""
+    if "tensorflow/clustered" in evidence.facts:
+        outside = Proof(State.UNPROVEN, "nothing shows that the last graph was clustered", None, SETTING)
+    else:
+        outside = Proof(State.UNOBSERVABLE, "this level does not show what XLA left outside", None, SETTING)
+    why = "nothing shows that every function was traced, and one without a source gives no warning"
+    return {Kind.EAGER_FRAME: Proof(State.UNPROVEN, why), Kind.OP_FALLBACK: outside}
+
+
+RULES = (AS_IS, UNSUPPORTED, UNCOMPILABLE, UNCLUSTERED, NO_GPU)
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: AutoGraph warns, clusters are not shown",
+    seen_in="2.21 (run), 2.0 to 2.20 (source)",
+)

@@ -1,0 +1,169 @@
+r"""tilelang: TileLang on CUDA, ROCm and Ascend.
+
+    [00:33:15] : Warning: Cluster bulk copy size T.int64(12) bytes is not a multiple of 16 as required by cp.async.bulk; falling back to element-wise cluster copy. src=s, dst=d
+
+**What falls back.** A copy that TMA or `cp.async` can't do goes element by element through registers; a matrix
+product that WGMMA or TCGEN05 can't do takes the older MMA or scalar FMA.
+
+**At which setting it speaks.** Cluster copies, predicated `cp.async` and sparse GEMM: always, a warning.
+
+**When it is silent.** On TMA to plain copies and WGMMA to MMA in every released wheel: these messages are
+compiled in for debug builds only, and neither TILELANG_LOG_LEVEL nor TVM_LOG_DEBUG brings them back. Scalar
+GEMM on CPU and CUDA is chosen without a word.
+
+**What proves the end.** Nothing. `T.tma_copy`, `T.wgmma_gemm` and `T.tcgen05_gemm` fail rather than fall back:
+with them, that the build ended well is the proof, by a marker in the policy.
+
+The autotuner's own fallbacks (`fallback to per-config mode`, `Falling back to single-device benchmark`)
+concern tuning, not the kernel: no fallbacks.
+
+Wording seen in 0.1.15 (run), its source and its library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.model import Kind, Proof, Scope, State
+
+NAME = "tilelang"
+_LOGGED = r"(?:\[\d\d:\d\d:\d\d\][^\]]{0,300}?(?:Warning|Fatal): |InternalError: )"
+_AT = "[00:33:15] : Warning: "
+_HELP = (
+    "Give rows a size of a multiple of 16 bytes and a swizzled layout, tiles the shape that the instruction takes; "
+    "T.tma_copy and T.wgmma_gemm fail instead of falling back."
+)
+
+CLUSTER_COPY = Rule(
+    id="tilelang/cluster-copy",
+    compiler=NAME,
+    anchor=("alling back to element-wise cluster copy",),
+    pattern=_LOGGED
+    + r"(?P<reason>.{0,600}?alling back to element-wise cluster copy.{0,300}?)(?: src=(?P<src>\w{1,100}), dst=(?P<dst>\w{1,100}))?\s*$",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="A copy between the blocks of a cluster goes element by element instead of in bulk.",
+    help=_HELP,
+    seen_in="0.1.15 (run), WARNING",
+    matches=(
+        _AT
+        + "Cluster bulk copy size T.int64(12) bytes is not a multiple of 16 as required by cp.async.bulk; falling back to element-wise cluster copy. src=s, dst=d",
+        _AT
+        + "Falling back to element-wise cluster copy: bulk cluster paths require matching element counts for src and dst",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op="copy_cluster",
+            names=("copy_cluster", "T.copy_cluster", "copy"),
+            site=f"{match['src']} -> {match['dst']}" if match["src"] else None,
+        ),
+    ),
+)
+
+PLAIN_COPY = Rule(
+    id="tilelang/plain-copy",
+    compiler=NAME,
+    anchor=(
+        "allback to normal copy",
+        "fall back to normal copy in ",
+        "copy rewrite miss",
+        "cp.async rewrite miss for copy ",
+        "falling back to regular buffer store/load",
+        "[WS] skipped: no TMA copies",
+        "[WS] rewriter did not fire, falling back",
+    ),
+    pattern=_LOGGED
+    + r"(?P<reason>(?!T\.tma_copy\(\) cannot).{0,800}?(?:fallback to normal copy|Fallback to normal copy|copy rewrite miss|cp\.async rewrite miss for copy |"
+    r"falling back to regular buffer store/load|\[WS\] skipped: no TMA copies|\[WS\] rewriter did not fire, falling back).*)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The copy is not asynchronous: neither TMA nor cp.async can do it as it is laid out.",
+    help=_HELP,
+    seen_in="0.1.15 (source): a warning for predicated cp.async, debug builds for the others",
+    matches=(
+        "[00:33:15] src/cuda/op/copy.cc:1781: Warning: TMA bulk copy cannot support a non-swizzled global layout, fallback to normal copy.",
+        "[00:33:15] src/cuda/op/copy.cc:910: Warning: Fallback to normal copy because cp.async rewrite found no eligible global->shared store.",
+        _AT
+        + "Cannot extract base indices from vectorized accesses for predicated cp.async; falling back to regular buffer store/load",
+        "[00:33:15] src/cuda/transform/producer_consumer_ws.cc:2870: Warning: [WS] rewriter did not fire, falling back",
+    ),
+    ignores=("fallback to normal copy of the file",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op="copy", names=("copy", "T.copy")),
+    ),
+)
+
+SPARSE_GEMM = Rule(
+    id="tilelang/sparse-gemm",
+    compiler=NAME,
+    anchor=("is not yet available for sparse GEMM",),
+    pattern=_LOGGED + r"(?P<reason>\w{1,30} is not yet available for sparse GEMM\. Falling back to .*)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The sparse matrix product uses the tensor cores of an older generation.",
+    help="Use the dense product where it is faster, until TileLang has the instruction.",
+    seen_in="0.1.15 (source), WARNING",
+    matches=(_AT + "TCGEN5MMASP is not yet available for sparse GEMM. Falling back to WGMMA or MMA.",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op="gemm_sp", names=("gemm_sp", "T.gemm_sp", "gemm")),
+    ),
+)
+
+NO_TMA = Rule(
+    id="tilelang/tma-refused",
+    compiler=NAME,
+    anchor=("T.tma_copy() cannot fall back to normal copy",),
+    pattern=_LOGGED + r"(?P<reason>T\.tma_copy\(\) cannot fall back to normal copy.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The copy must be done by TMA and can't: the kernel is not compiled.",
+    help=_HELP,
+    seen_in="0.1.15 (run), FATAL and an exception",
+    matches=(
+        "[00:33:15] : Fatal: T.tma_copy() cannot fall back to normal copy in LowerBulk: shared layout cannot be encoded for TMA: x, src=A, dst=As",
+        "tvm.error.InternalError: T.tma_copy() cannot fall back to normal copy in LowerBulk: shared layout cannot be encoded for TMA: x, src=A, dst=As",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op="tma_copy", names=("tma_copy", "T.tma_copy", "copy")),
+    ),
+)
+
+SCHEDULE = Rule(
+    id="tilelang/ascend-schedule",
+    compiler=NAME,
+    anchor=("falling back to topological sort", "falling back to sequential schedule"),
+    pattern=r"(?P<reason>Python Z3 (?:loop )?scheduler .{0,100}?, falling back to topological sort|\[Python Z3 Loop\] No feasible II found; falling back to sequential schedule)",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.PROGRAM,
+    meaning="Operations are not scheduled by the solver: they run one after the other, or in the order of the graph.",
+    help="Install z3-solver, or give the solver more time.",
+    seen_in="0.1.15 (its library and source), Ascend",
+    matches=(
+        _AT + "Python Z3 scheduler not registered, falling back to topological sort",
+        "[Python Z3 Loop] No feasible II found; falling back to sequential schedule",
+    ),
+)
+
+REQUIRED = frozenset({Kind.SLOWER_KERNEL})
+SETTING = "T.tma_copy and T.wgmma_gemm in place of T.copy and T.gemm, and a marker in the policy for the end of the build"
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """Released wheels hold only some of the messages."""
+    why = "released wheels hold only some of the messages on slower copies and products"
+    return {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING)}
+
+
+READER = Reader(
+    name=NAME,
+    rules=(CLUSTER_COPY, PLAIN_COPY, SPARSE_GEMM, NO_TMA, SCHEDULE),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: cluster copies, predicated cp.async and sparse GEMM are told, the rest is not in released wheels",
+    seen_in="0.1.15 (run)",
+)

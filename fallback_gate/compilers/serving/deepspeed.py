@@ -1,0 +1,96 @@
+r"""DeepSpeed: inference operators and collectives that run through a slower way.
+
+    [2026-01-01 00:00:00,000] [WARNING] [torch.py:291:__init__] unable to find torch.distributed.reduce_scatter_tensor. will fall back to ...
+
+**What falls back.** A collective that this PyTorch lacks; the inference workspace without its compiled
+operators; a quantised matrix product of a shape that has no tuned split.
+
+**At which setting it speaks.** By default: warnings, and a print.
+
+**When it is silent.** Where an operator's extension is not built at all, an import error or nothing tells.
+
+**What proves the end.** Nothing.
+
+Wording from the source at 38327e07f6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.scan.record import Record
+
+NAME = "DeepSpeed"
+
+
+def _split(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    shape = match["shape"]
+    yield by_groups(rule, record, match)._replace(op="linear", names=("linear", "split-K", shape), site=shape)
+
+
+COLLECTIVE = Rule(
+    id="deepspeed/collective",
+    compiler=NAME,
+    anchor=("unable to find torch.distributed.",),
+    pattern=OPENS
+    + r"unable to find torch\.distributed\.(?P<op>\w{1,60})\. (?P<reason>will fall back to torch\.distributed\.\w{1,60}) which will",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="This PyTorch lacks the collective: an older one runs, with a list of tensors and copies.",
+    help="Upgrade PyTorch.",
+    seen_in="0.7 to 0.18 (source), WARNING",
+    matches=(
+        "[2026-01-01 00:00:00,000] [WARNING] [torch.py:291:__init__] unable to find torch.distributed.reduce_scatter_tensor. will fall back to torch.distributed.reduce_scatter which will result in suboptimal performance. please consider upgrading your pytorch installation.",
+    ),
+)
+WORKSPACE = Rule(
+    id="deepspeed/workspace",
+    compiler=NAME,
+    anchor=("Using fallback functions in workspace because of",),
+    pattern=OPENS + r"Using fallback functions in (?P<op>workspace) because of (?P<reason>.{1,300})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The inference workspace's compiled operators can't be used: PyTorch's run.",
+    help="Build the transformer_inference extension (ds_report shows what is missing).",
+    seen_in="0.15 to 0.18 (source), a print",
+    matches=("Using fallback functions in workspace because of missing kernel",),
+)
+SPLIT_K = Rule(
+    id="deepspeed/split-k",
+    compiler=NAME,
+    anchor=("The split-K setting may be suboptimal for shape",),
+    pattern=OPENS
+    + r"(?P<reason>The split-K setting may be suboptimal for shape (?P<shape>\d{1,9}x\d{1,9}x\d{1,9}))",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.OPERATOR,
+    meaning="The quantised matrix product has no tuned split for this shape.",
+    help="Add the shape to the kernel's table.",
+    seen_in="0.14 to 0.18 (source), WARNING",
+    matches=("The split-K setting may be suboptimal for shape 7x4096x11008...",),
+    read=_split,
+)
+REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.SLOWER_KERNEL})
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """No line ends the list, or shows that an operator's extension was used."""
+    return dict.fromkeys(
+        REQUIRED, Proof(State.UNPROVEN, "DeepSpeed does not print which of its operators were used")
+    )
+
+
+READER = Reader(
+    name=NAME,
+    rules=(COLLECTIVE, WORKSPACE, SPLIT_K),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="partly: warned of where an operator is replaced, not where its extension was never built",
+    seen_in="0.7 to 0.18 (source)",
+)

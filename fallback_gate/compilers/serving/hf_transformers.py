@@ -1,0 +1,115 @@
+r"""transformers: Hugging Face's Transformers, where a layer without its fused kernels runs as plain PyTorch.
+
+    [transformers] The fast path is not available because one of the required library is not installed. Falling back to torch implementation. To install follow https://github.com/fla-org/flash-linear-attention#installation and ...
+
+    [transformers] `causal_conv1d_fn` is falling back to its reference PyTorch implementation because `causal_conv1d` is not installed. ...
+
+**What falls back.** Linear attention and state-space layers (Qwen3-Next, Qwen3.5, Mamba, Jamba, Zamba and
+others): a loop over chunks or steps in place of the kernels of flash-linear-attention, mamba-ssm, causal-conv1d.
+
+**At which setting it speaks.** A warning at the default verbosity, once a text and process.
+
+**When it is silent.** With `TRANSFORMERS_VERBOSITY=error`; from 5.24 also while torch.compile traces. Which attention implementation was taken (eager,
+sdpa, flash_attention_2), and whether sdpa found a fused kernel, no line says.
+
+**What proves the end.** Nothing: no line says that the fast path is on.
+
+Wording seen in 5.24 (run), in the source of 4.39 to 5.x and in public logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.scan.record import Record
+
+NAME = "transformers"
+
+
+def _fast_path(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The layer, by the kernels or the library that the message names."""
+    kernels = tuple(name.strip() for name in (match["kernels"] or "").split(",") if name.strip())
+    if "flash-linear-attention" in record.text:
+        layer: tuple[str, ...] = ("linear_attention", "linear attention")
+    elif kernels:
+        layer = ("selective_scan", "mamba") if "selective" in kernels[0] else (kernels[0],)
+    else:
+        layer = ("fast_path",)
+    names = tuple(dict.fromkeys((*layer, *kernels, "fast path")))
+    yield by_groups(rule, record, match)._replace(op=layer[0], names=names)
+
+
+FAST_PATH = Rule(
+    id="transformers/fast-path",
+    compiler=NAME,
+    anchor=("The fast path is not available because",),
+    pattern=OPENS
+    + r"The fast path is not available because (?P<reason>one of the required library is not installed"
+    r"|(?:one? of )?`?\(?(?P<kernels>[\w, ]{3,300})\)?`? is None)"
+    r"\. (?:Falling back to (?:the )?(?:torch|naive|sequential) implementation|To install follow)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The layer's fused kernels are not installed: it runs as a loop of PyTorch calls.",
+    help="Install what the message names: flash-linear-attention, mamba-ssm, causal-conv1d.",
+    seen_in="4.39 to 5.x (source), WARNING, once",
+    matches=(
+        "[transformers] The fast path is not available because one of the required library is not installed. Falling back to torch implementation. To install follow https://github.com/fla-org/flash-linear-attention#installation",
+        "The fast path is not available because one of `(selective_state_update, causal_conv1d_fn, causal_conv1d_update)` is None. Falling back to the naive implementation. To install follow https://github.com/state-spaces/mamba/#installation",
+        "The fast path is not available because on of `(selective_state_update, selective_scan_fn, causal_conv1d_fn)` is None. Falling back to the sequential implementation of Mamba, as use_mambapy is set to False.",
+    ),
+    ignores=(
+        'Otherwise the model logs "The fast path is not available because one of the required library is not installed. Falling back to torch implementation"',
+        "The fast path is not available because of road works.",
+    ),
+    at_least=True,
+    read=_fast_path,
+)
+REFERENCE = Rule(
+    id="transformers/reference-implementation",
+    compiler=NAME,
+    anchor=("is falling back to its reference ",),
+    pattern=OPENS
+    + r"`(?P<op>\w{1,100})` is falling back to its reference PyTorch implementation because (?P<reason>`(?P<library>[\w.-]{1,100})` is not installed)",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning=FAST_PATH.meaning,
+    help="Install the library that the message names; it must fit this GPU and this PyTorch.",
+    seen_in="5.24 (run), WARNING, once",
+    matches=(
+        "[transformers] `causal_conv1d_fn` is falling back to its reference PyTorch implementation because `causal_conv1d` is not installed. This is correct but much slower; install `causal_conv1d` for the optimized kernel.",
+        "[transformers] `selective_scan_fn` is falling back to its reference PyTorch implementation because `mamba_ssm` is not installed. This is correct but much slower; install `mamba_ssm` for the optimized kernel.",
+    ),
+    ignores=(
+        "We warn that `x` is falling back to its reference PyTorch implementation because `y` is not installed",
+    ),
+    at_least=True,
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            names=tuple(dict.fromkeys((match["op"], match["op"].removesuffix("_fn"), match["library"])))
+        ),
+    ),
+)
+REQUIRED = frozenset({Kind.OP_FALLBACK})
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """A warning that is printed once says nothing about other layers, and none says that all is well."""
+    why = "Transformers does not print that a layer took its fast path, and warns once for many layers"
+    return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why)}
+
+
+READER = Reader(
+    name=NAME,
+    rules=(FAST_PATH, REFERENCE),
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="partly: a layer without its kernels is warned of once, the choice of attention is not told",
+    seen_in="5.24 (run), 4.39 to 5.x (source and public logs)",
+)

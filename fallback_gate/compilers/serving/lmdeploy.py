@@ -1,0 +1,127 @@
+r"""LMDeploy: the TurboMind engine that was asked for is not the one that serves.
+
+    2026-01-01 00:00:01,000 - lmdeploy - WARNING - archs.py:41 - Fallback to pytorch engine because `/app/model` not supported by turbomind engine.
+
+**What falls back.** The whole model runs in LMDeploy's PyTorch engine; there, an operator without a kernel
+for the device runs through a default implementation.
+
+**At which setting it speaks.** The engine is a WARNING, shown by default; operators need `--log-level DEBUG`.
+
+**When it is silent.** Where a PyTorch engine's configuration was passed, the engine is what was asked for.
+
+**What proves the end.** A line of TurboMind itself (`[TM][INFO]`, `[TM][WARNING]`): that engine serves.
+Operators of the PyTorch engine stay unobservable below DEBUG, and nothing says that all of them were named.
+
+Wording from the source at 1263d5cd88 and from public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.scan.record import Record
+
+NAME = "LMDeploy"
+
+
+def _engine(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    model = (match["model"] or "").strip("'`\"")
+    names = tuple(filter(None, ("turbomind", "pytorch", model)))
+    yield by_groups(rule, record, match)._replace(op="turbomind", names=names)
+
+
+def _operator(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    said = match["said"] or "hadamard_transform"
+    op = said.rpartition(".")[2]
+    yield by_groups(rule, record, match)._replace(op=op, names=tuple(dict.fromkeys((op, said))))
+
+
+ENGINE = Rule(
+    id="lmdeploy/pytorch-engine",
+    compiler=NAME,
+    anchor=("Fallback to pytorch engine because",),
+    pattern=OPENS
+    + r"(?P<reason>Fallback to pytorch engine because (?:(?P<model>\S{1,500}) not supported by turbomind engine"
+    r"|turbomind engine is not installed correctly))",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The model runs in the PyTorch engine, not in TurboMind's compiled one.",
+    help="Serve a model that TurboMind supports, or mend its installation; to accept it, ask for the PyTorch engine.",
+    seen_in="0.4 to 0.9 (source and public threads), WARNING",
+    matches=(
+        "2026-01-01 00:00:00,000 - lmdeploy - WARNING - archs.py:41 - Fallback to pytorch engine because '/app/model/gate' not supported by turbomind engine.",
+        "Fallback to pytorch engine because turbomind engine is not installed correctly. If you insist to use turbomind engine, you may need to reinstall",
+    ),
+    ignores=(
+        "2026-01-01 00:00:03,000 - lmdeploy - WARNING - async_engine.py:433 - n(2) > 1 hasn't been supported yet. Fallback to 1",
+        "# Fallback to pytorch engine because x not supported by turbomind engine",
+    ),
+    read=_engine,
+)
+OPERATOR = Rule(
+    id="lmdeploy/default-implementation",
+    compiler=NAME,
+    anchor=("fallback to default implementation", "fast_hadamard_transform not installed"),
+    pattern=OPENS + r"(?:Op (?P<said>[\w.]{1,120}) (?P<reason>fallback to default implementation)\b"
+    r"|fast_hadamard_transform not installed, falling back to matmul-based)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The operator has no kernel for this device: its default implementation runs.",
+    help="Add a kernel for the device's back end, or install the library that the message names.",
+    seen_in="0.9 (source), DEBUG and INFO",
+    matches=(
+        "Op OpType.PagedAttention fallback to default implementation.",
+        "fast_hadamard_transform not installed, falling back to matmul-based Hadamard transform. Install it for better performance.",
+    ),
+    ignores=("Op 3: x, fallback to default implementation",),
+    read=_operator,
+)
+TURBOMIND = Marker(
+    id="lmdeploy/turbomind",
+    compiler=NAME,
+    anchor=("[TM][INFO]", "[TM][WARNING]", "[TM][DEBUG]"),
+    pattern=r"^\[TM\]\[(?:INFO|WARNING|DEBUG)\]",
+    shows="TurboMind runs.",
+    seen_in="0.1 to 0.9, INFO and WARNING",
+    matches=(
+        "[TM][INFO] [BlockManager] block_size = 6 MB",
+        "[TM][WARNING] [LlamaTritonModel] `max_context_token_num` is not set",
+    ),
+    ignores=("the line [TM][INFO] says",),
+)
+SETTING = "--log-level DEBUG"
+REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.OP_FALLBACK})
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """A line of TurboMind shows that it was chosen; operators are named at DEBUG only."""
+    turbomind = evidence.first(TURBOMIND.id)
+    if turbomind is None:
+        engine = Proof(
+            State.UNPROVEN, "no line shows that the TurboMind engine runs", None, "--log-level INFO"
+        )
+    else:
+        engine = Proof(State.PROVEN, "TurboMind prints: it is the engine that serves", turbomind)
+    why = "operators of the PyTorch engine are named at DEBUG only, and no line ends their list"
+    return {
+        Kind.DEVICE_FALLBACK: engine,
+        Kind.OP_FALLBACK: Proof(State.UNOBSERVABLE, why, None, SETTING),
+    }
+
+
+READER = Reader(
+    name=NAME,
+    rules=(ENGINE, OPERATOR),
+    markers=(TURBOMIND,),
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: another engine is warned of, operators are told at DEBUG",
+    seen_in="0.4 to 0.9 (source and public threads)",
+)

@@ -1,0 +1,171 @@
+"""Room 3: vLLM's rules for operators that run through another implementation. The manual page is `vllm`."""
+
+from __future__ import annotations
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.serving.python_log import OPENS, OPENS_VLLM
+from fallback_gate.compilers.serving.vllm_log import NAME, reads
+from fallback_gate.model import Kind, Scope
+
+_INSTALL = "Install the library that has the kernel, and look at the reason that the message gives."
+
+DEEP_GEMM = Rule(
+    id="vllm/deep-gemm-disabled",
+    compiler=NAME,
+    anchor=("DeepGemm disabled",),
+    pattern=OPENS
+    + r"(?P<reason>DeepGemm disabled (?:due to unaligned problem size|for N <= 512)\. M: \d{1,9}, N: \d{1,9}, K: \d{1,9})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The problem's size does not fit DeepGEMM: experts are computed by the Triton kernel.",
+    help="Choose a split of the experts whose N and K are multiples of 128.",
+    seen_in="0.33 (source), DEBUG, once a text",
+    matches=(
+        "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:1] DeepGemm disabled due to unaligned problem size. M: 7, N: 100, K: 64. M should >= 128 and N and K must be multiples of 128. This is not an error and we will fall back to triton.",
+    ),
+    read=reads("deep_gemm", "fused_moe"),
+)
+
+PAGED = Rule(
+    id="vllm/rocm-paged-attention",
+    compiler=NAME,
+    anchor=("Cannot use ROCm custom paged attention",),
+    pattern=OPENS
+    + r"(?P<reason>Cannot use ROCm custom paged attention kernel, falling back to Triton implementation)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Decode attention runs in Triton: the head size, block size or type does not fit the ROCm kernel.",
+    help="Choose a block size and a cache type that the custom kernel takes.",
+    seen_in="0.33 (source), WARNING, once",
+    matches=("Cannot use ROCm custom paged attention kernel, falling back to Triton implementation.",),
+    at_least=True,
+    read=reads("paged_attention", "attention"),
+)
+
+MQA = Rule(
+    id="vllm/rocm-paged-mqa",
+    compiler=NAME,
+    anchor=("AITER paged-MQA logits is unavailable",),
+    pattern=OPENS + r"(?P<reason>AITER paged-MQA logits is unavailable; using the PyTorch fallback)",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The index of sparse attention is computed by a reference implementation in PyTorch.",
+    help="Install AITER and set VLLM_ROCM_USE_AITER=1.",
+    seen_in="0.33 (source), WARNING, once",
+    matches=(
+        "WARNING 01-01 00:00:00 [rocm.py:1] AITER paged-MQA logits is unavailable; using the PyTorch fallback. Set VLLM_ROCM_USE_AITER=1",
+    ),
+    read=reads("paged_mqa_logits"),
+)
+
+AITER_MOE = Rule(
+    id="vllm/aiter-moe",
+    compiler=NAME,
+    anchor=("VLLM_ROCM_USE_AITER_MOE=1 was requested, but",),
+    pattern=OPENS
+    + r"VLLM_ROCM_USE_AITER_MOE=1 was requested, but (?P<reason>.{1,300}?) Falling back to try the remaining",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="AITER's mixture-of-experts kernel was asked for and can't be used: another backend is tried.",
+    help=_INSTALL,
+    seen_in="0.33 (source), WARNING, once",
+    matches=(
+        "VLLM_ROCM_USE_AITER_MOE=1 was requested, but aiter is missing. Falling back to try the remaining available MoE backends: triton.",
+    ),
+    read=reads("fused_moe", "aiter"),
+)
+
+SAMPLER = Rule(
+    id="vllm/sampler",
+    compiler=NAME,
+    anchor=(
+        "FlashInfer top-p/top-k sampling unavailable",
+        "FlashInfer is not available. Falling back",
+        "required. Falling back to default sampling",
+    ),
+    pattern=OPENS + r"FlashInfer (?:top-p/top-k sampling unavailable: (?P<reason>.{1,300}?); falling back"
+    r"|is not available\. Falling back to the PyTorch-native implementation"
+    r"|version >= [\d.]{1,12} required\. Falling back to default sampling)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Top-p and top-k sampling runs in PyTorch, which sorts the whole vocabulary at each step.",
+    help="Install flashinfer-python in the version that vLLM asks for.",
+    seen_in="0.7 to 0.33, WARNING, once",
+    matches=(
+        "WARNING 01-01 00:00:07 [topk_topp_sampler.py:46] FlashInfer is not available. Falling back to the PyTorch-native implementation of top-p & top-k sampling. For the best performance, please install FlashInfer.",
+        "FlashInfer top-p/top-k sampling unavailable: nvcc missing; falling back. Set VLLM_USE_FLASHINFER_SAMPLER=0 to silence.",
+        "WARNING 01-01 00:00:07 [topk_topp_sampler.py:38] FlashInfer version >= 0.2.3 required. Falling back to default sampling implementation.",
+    ),
+    ignores=("INFO 01-01 00:00:07 [topk_topp_sampler.py:62] Using FlashInfer for top-p & top-k sampling.",),
+    read=reads("topk_topp_sampler", "top-p", "top-k", "sampling"),
+)
+
+FUSION = Rule(
+    id="vllm/fusion-not-enabled",
+    compiler=NAME,
+    anchor=("fusion not enabled",),
+    pattern=OPENS
+    + r"QK Norm\+RoPE(?:/MRoPE\+KVCache)? fusion not enabled: (?P<reason>.{1,300}?)\. Falling back to (?:the )?unfused",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Norm and rotary embedding of query and key run as separate kernels: the head size does not fit.",
+    help="A cost of a few kernels a layer: allow it as cold, or add the head size to the fused kernel.",
+    seen_in="0.33 (source), WARNING, once a text",
+    matches=(
+        "QK Norm+RoPE fusion not enabled: layer head_size=96 is not supported by fused_qk_norm_rope kernel (supported: (64, 128, 256)). Falling back to unfused QK norm + RoPE path.",
+    ),
+    read=reads("fused_qk_norm_rope", "QK Norm+RoPE"),
+)
+
+NATIVE = Rule(
+    id="vllm/native-operator",
+    compiler=NAME,
+    anchor=("execution fallback to native is possible",),
+    pattern=OPENS
+    + r"Op (?P<op>[\w.:]{1,120}): (?P<reason>No implementation in priority list supports all args, execution fallback to native is possible)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="None of the operator's kernels takes all arguments: calls may run as plain PyTorch.",
+    help="Add 'native' to the operator's priority list to allow it, or give it a kernel for these arguments.",
+    seen_in="0.33 (source), WARNING, once a text",
+    matches=(
+        "WARNING 01-01 00:00:00 [op.py:1] Op rms_norm: No implementation in priority list supports all args, execution fallback to native is possible. To silence this warning, explicitly add 'native'",
+    ),
+    read=reads(),
+)
+
+ALL_REDUCE = Rule(
+    id="vllm/custom-allreduce",
+    compiler=NAME,
+    anchor=("Custom allreduce is disabled",),
+    pattern=OPENS_VLLM + r"Custom allreduce is disabled (?P<reason>(?:because|due to) .{1,200})",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The one-shot all-reduce can't be used here: NCCL's runs after each layer.",
+    help="Place the ranks on GPUs that are joined by NVLink, or pass disable_custom_all_reduce=True and allow it.",
+    seen_in="0.2 to 0.33, WARNING",
+    matches=(
+        "WARNING 01-01 00:00:00 [custom_all_reduce.py:1] Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs. To silence this warning, specify disable_custom_all_reduce=True explicitly.",
+    ),
+    read=reads("all_reduce", "custom_all_reduce"),
+)
+
+GGUF_MOE = Rule(
+    id="vllm/slow-moe",
+    compiler=NAME,
+    anchor=("There is no support for fast MoE kernel",),
+    pattern=OPENS_VLLM
+    + r"(?P<reason>There is no support for fast MoE kernel for current quantization method)\. Falling back to slow",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Experts of this quantisation are computed one after the other.",
+    help="Quantise for a format that has a fused mixture-of-experts kernel.",
+    seen_in="0.7 to 0.33 (source), WARNING, once",
+    matches=(
+        "There is no support for fast MoE kernel for current quantization method. Falling back to slow implementation. ",
+    ),
+    at_least=True,
+    read=reads("fused_moe"),
+)
+
+RULES = (DEEP_GEMM, PAGED, MQA, AITER_MOE, SAMPLER, FUSION, NATIVE, ALL_REDUCE, GGUF_MOE)

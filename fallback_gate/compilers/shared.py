@@ -1,0 +1,77 @@
+"""Room 3: the small pieces that many readers share: fixed names, listed operators, and honest refusals to prove.
+
+Most vendors' stacks say what falls back, and nothing that shows that all of it was said. Their readers then
+prove nothing: `unshown` where the default level is silent, `unended` where no line shows that a compile ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Rule
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model.names import operator
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+MOST = 500  # operators that are taken of one list
+_WORD = Pattern(r"[A-Za-z_][\w.:]{0,200}")
+
+Read = Callable[[Rule, Record, Match[str]], Iterable[Report]]
+Prove = Callable[[Evidence], Mapping[Kind, Proof]]
+
+
+def called(op: str, *names: str) -> Read:
+    """Read a message that always speaks of the same operator, which it may spell differently.
+
+    The pattern's group `site`, such as a shape, tells two problems of it apart.
+    """
+
+    def read(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+        site = match.groupdict().get("site")
+        yield by_groups(rule, record, match)._replace(
+            op=op, names=tuple(dict.fromkeys((op, *names))), site=site and site[:300]
+        )
+
+    return read
+
+
+def named(report: Report, said: str, *names: str) -> Report:
+    """The report, for an operator that is said like this: a namespace is written `aten::`, an overload left off."""
+    op = operator(said)
+    return report._replace(op=op, names=tuple(dict.fromkeys((op, said, *names))))
+
+
+def words(listed: str) -> list[str]:
+    """The names in a list, whatever quotes, brackets and commas stand around them."""
+    found: dict[str, None] = {}
+    while (word := _WORD.search(listed)) and len(found) < MOST:
+        found.setdefault(word[0].rstrip(".:"))
+        listed = listed[word.end() :]
+    return list(found)
+
+
+def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """One report for each operator of the group `ops`; one that names nothing where it is empty."""
+    report = by_groups(rule, record, match)
+    found = words(match["ops"])
+    for op in found:
+        yield named(report, op)
+    if not found:
+        yield report._replace(scope=Scope.UNKNOWN)
+
+
+def unshown(why: str, setting: str, *kinds: Kind) -> Prove:
+    """A proof for a stack whose default level does not show these kinds."""
+    return _refused(State.UNOBSERVABLE, why, setting, kinds)
+
+
+def unended(why: str, setting: str, *kinds: Kind) -> Prove:
+    """A proof for a stack that speaks at its default level, and has no line that shows that it said all."""
+    return _refused(State.UNPROVEN, why, setting, kinds)
+
+
+def _refused(state: State, why: str, setting: str, kinds: tuple[Kind, ...]) -> Prove:
+    return lambda evidence: {kind: Proof(state, why, None, setting or None) for kind in kinds}

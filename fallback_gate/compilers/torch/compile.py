@@ -1,0 +1,56 @@
+r"""torch.compile: TorchDynamo and TorchInductor, from their text logs.
+
+**What falls back.** Dynamo stops tracing (a graph break), gives up a whole frame, or stops recompiling at
+a limit: that code runs in the eager interpreter. A back end fails or generates nothing. Inductor has no
+code for an operator and calls the framework's kernel (`FallbackKernel`, `ScatterFallback`,
+`IndexPutFallback`). A graph is not captured as a CUDA graph, or only in parts.
+
+**At which setting it speaks.** At the default level only: limits, swallowed errors, `Tensor.item()`, a
+builtin that can't be traced, complex numbers, a graph that loses its CUDA graph. Everything else is
+silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
+
+| setting | shows | is blind to |
+| --- | --- | --- |
+| `graph_breaks` | each graph break, from 2.13 each frame given up | fallback kernels, eager back ends, a compiler that is off |
+| `dynamo` | back end, frames traced and given up, an empty list at exit | where and why a graph broke |
+| `perf_hints` | `FallbackKernel` once for each graph and operator | scatter and index_put fallbacks, everything on a cache hit |
+| `inductor` | operators without any lowering | operators on Inductor's fallback list |
+| `output_code` | each call that is no generated kernel, also on a cache hit | graph breaks |
+| `+dynamo` | all of Dynamo | fallback kernels |
+| `+inductor` | each scheduled fallback kernel | graph breaks, everything on a cache hit |
+
+`TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code` shows all with the least volume.
+
+**When it is silent at every level.** `set_stance("eager_on_recompile")`; a module whose forward is
+disabled beside others that compile; a frame without tensor operations; a reference algorithm that was
+compiled in full; scaled_dot_product_attention decomposed for lack of a fused kernel.
+
+**What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. An empty
+list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
+`fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
+
+Wording seen in 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
+"""
+
+from __future__ import annotations
+
+from fallback_gate.compilers.rule import Reader
+from fallback_gate.compilers.torch import dynamo_rules as torch_dynamo_rules
+from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
+from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.compilers.torch.markers import MARKERS
+from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, prove
+
+READER = Reader(
+    name="torch.compile",
+    rules=(*torch_dynamo_rules.RULES, *torch_inductor_rules.RULES),
+    markers=(*MARKERS, *torch_trace.MARKERS),
+    required=REQUIRED,
+    prove=prove,
+    conclude=torch_trace.conclude,
+    joins=one_program,
+    setting=SETTING,
+    manual=__doc__,
+    silent="partly: limits and swallowed errors are printed, graph breaks and fallback kernels are not",
+    seen_in="2.0 to 2.14 (2.0.1 to 2.14.1 run)",
+)

@@ -1,0 +1,302 @@
+"""Room 3: Inductor's messages, read: fallback kernels in each artifact that shows them, and CUDA graphs.
+
+The rules that call these functions, with the lines that they match, stand in `inductor_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from re import Match
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.dynamo import base, messages
+from fallback_gate.compilers.torch.log import LogRecord, is_library, opened, parse, user_stack
+from fallback_gate.compilers.torch.trace import compile_around
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import operator, plain
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+# Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
+_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
+KERNEL_HELP = (
+    "Give the operator a lowering, a decomposition or a Triton kernel; if the library kernel is the fast path, "
+    "allow it as a cold operator with a reason. https://docs.pytorch.org/docs/stable/torch.compiler_faq.html"
+)
+
+
+def named(report: Report, name: str, **said: str) -> Report:
+    """The report, for the operator that a message names in whatever spelling, and what else is said."""
+    op, names = _names(name)
+    return report._replace(op=op, names=names, **said)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4096)
+def _names(name: str) -> tuple[str, tuple[str, ...]]:
+    """The operator, and its names: as said, and where generated code calls the in-place form, without it."""
+    op = operator(name)
+    functional = (op.removesuffix("_"),) if "::" in op else ()
+    return op, tuple(dict.fromkeys((op, plain(name), *functional)))
+
+
+def is_compute(name: str) -> bool:
+    """Whether a call of the operator stands in for a kernel that was not generated."""
+    return not plain(name).startswith(_BY_DESIGN)
+
+
+def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """`Using FallbackKernel: NAME`: once for each graph and operator, whatever the number of calls."""
+    log = opened(record.text, match, "perf_hints", None)
+    if not log and (parse(record.text) or "UserWarning: Using " not in record.text):
+        return
+    name = match["op"]
+    if name == "None":
+        yield base(rule, record, log, "*", Scope.UNKNOWN, reason="PyTorch 2.4 does not name the operator")
+    elif is_compute(name):
+        yield named(base(rule, record, log, name), name, reason="Inductor has no code for it: FallbackKernel")
+
+
+def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """`Creating implicit fallback for:`; the operator is the target on the next line."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    for message in messages(record, log, 3):
+        if found := re.match(r"\s*target: (?P<op>\S+)", message):
+            name = found["op"]
+            yield named(base(rule, record, log, name), name, reason="no lowering: implicit fallback")
+            return
+    yield base(rule, record, log, "*", Scope.UNKNOWN, reason="no lowering: implicit fallback")
+
+
+def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A fallback kernel in the scheduler's dump; its name is on one of the next lines."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    name = None
+    for message in messages(record, log, 200, until="scheduling "):
+        found = _PYTHON_KERNEL.match(message) or _OP_OVERLOAD.match(message)
+        if found and found["op"] != "None":
+            name = found["op"]
+            break
+        if message.startswith(")"):
+            break
+    report = base(rule, record, log, "*", Scope.UNKNOWN, reason=f"scheduled as {match['node']}")
+    if name is None:
+        yield report
+    elif is_compute(name):
+        yield named(report._replace(scope=Scope.OPERATOR), name)
+
+
+_PYTHON_KERNEL = Pattern(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
+_OP_OVERLOAD = Pattern(r"\s*op_overload=(?P<op>[\w.:]+),")
+
+
+def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A node of the post-fusion dump whose kernel is an operator, not generated code."""
+    log = parse(record.text)
+    if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
+        yield named(
+            base(rule, record, log, match["op"]),
+            match["op"],
+            reason="the node's kernel is an ATen call",
+        )
+
+
+def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A call of an operator in the generated wrapper: each call is one site."""
+    log = parse(record.text)
+    if log and log.artifact != "output_code":
+        return
+    code = log.message if log else record.text[1:]  # the payload of a structured trace starts with a tab
+    found = _CALL.match(code)
+    if found and is_compute(found["op"]):
+        report = base(rule, record, log, "*")
+        yield named(
+            report if log else report._replace(compile_id=compile_around(record)),
+            found["op"],
+            site=f"{log.frame if log else record.position} {code.strip()[:200]}",
+            reason="the generated wrapper calls it: no kernel was generated",
+        )
+
+
+_CALL = Pattern(
+    r"\s+(?:[\w ,()]*= *)?"
+    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
+)
+
+
+def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A call through a C shim in a C++ wrapper; the check on a later line names the operator in full.
+
+    Shims of library kernels (`aoti_torch_cpu_mm_out`, `..._convolution`) are no fallback.
+    """
+    log = parse(record.text)
+    code = log.message if log and log.artifact == "output_code" else record.text
+    found = _SHIM.search(code) if log or record.text.startswith("\t") else None
+    if not found or (log and log.artifact != "output_code"):
+        return
+    shim = found["op"]
+    if shim is None:
+        reason = "the C++ wrapper calls it through the proxy executor"
+        yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
+    elif not _LIBRARY_SHIM.match(shim):
+        further = messages(record, log, 4) if log else (line.text for line in record.following(4))
+        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), f"aten.{shim}")
+        reason = "the C++ wrapper calls its C shim: no kernel was generated"
+        yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
+
+
+_SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
+_LIBRARY_SHIM = Pattern(
+    r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
+)
+_CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
+
+
+def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """AOTInductor's call of an operator that has no C shim."""
+    log = opened(record.text, match, None)
+    if log:
+        reason = "no C shim: called through the proxy executor"
+        yield named(base(rule, record, log, match["op"]), match["op"], reason=reason)
+
+
+def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """vmap without a batching rule: the Python warning stands at the user's line the first time."""
+    if parse(record.text):
+        return
+    file = match["file"]
+    where = Location(file, int(match["line"])) if file and not is_library(file) else None
+    report = named(base(rule, record, None, match["op"]), match["op"])
+    yield report._replace(
+        location=where,
+        files=(file,) if where else (),
+        reason="no batching rule: vmap runs the operator in a loop over the batch",
+    )
+
+
+def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them."""
+    log = opened(record.text, match, "cudagraphs", None)
+    if not log:
+        return
+    reason = match["reason"].strip().rstrip(".")
+    reason = re.sub(r"(?:(?:skipping|disabling) cudagraphs due to )+", "", reason)
+    stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *messages(record, log, 40)))
+    incompatible = re.search(r"incompatible op (?P<op>[\w.:]+)", reason)
+    where = stack.innermost
+    report = base(rule, record, log, (where.function if where else None) or "*")
+    if incompatible:
+        report = named(report, incompatible["op"])
+    elif where and where.function:
+        report = report._replace(names=(where.function,))
+    yield report._replace(stack=stack.functions, files=stack.files, location=where, reason=reason)
+
+
+@dataclass(slots=True)
+class _Node:
+    reason: str
+    ir: str
+    op: str | None
+    stack: list[str]
+
+
+def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """One partition of a graph that can't be captured: why, which operators, where in the user's code.
+
+    Nodes on the CPU are a device fallback: that part of the compiled graph runs on another device. A
+    bare copy between devices and all other reasons cost the capture only.
+    """
+    log = parse(record.text)
+    if not log:
+        return
+    nodes = list(_nodes(record, log))
+    lost = [node for node in nodes if node.reason != _NO_CUDAGRAPHS and node.ir not in _BOOKKEEPING]
+    computing = [node for node in lost if node.reason == "cpu ops" and node.ir != "DeviceCopy"]
+    if computing:
+        yield _partition_report(rule, record, log, lost, Kind.DEVICE_FALLBACK, "torch/cpu-partition")
+    else:
+        for reason in dict.fromkeys(node.reason for node in lost):
+            of_reason = [node for node in lost if node.reason == reason]
+            yield _partition_report(rule, record, log, of_reason, Kind.CUDAGRAPH_SKIP, rule.id)
+    for name in dict.fromkeys(node.op for node in nodes if node.ir == "FallbackKernel"):
+        report = base(
+            rule,
+            record,
+            log,
+            "*",
+            Scope.UNKNOWN,
+            id="torch/fallback-kernel",
+            kind=Kind.OP_FALLBACK,
+            at_least=True,
+            hint=name is None,
+            help=KERNEL_HELP,
+            reason="a FallbackKernel node",
+        )
+        if name is None:
+            yield report
+        elif is_compute(name):
+            yield named(report._replace(scope=Scope.OPERATOR), name)
+
+
+_NO_CUDAGRAPHS = "partition includes all ops when cudagraphs is disabled"
+_BOOKKEEPING = ("AssertScalar", "DynamicScalar")
+_NODE = Pattern(r"\s+\w+: reason=(?P<reason>.*?), ir=(?P<ir>\w+)(?:, fx=(?P<fx>.+))?$")
+_GETITEM = Pattern(r"<built-in function getitem>\((?P<node>[a-z]\w*?)(?:_\d+)?,")
+
+
+def _nodes(record: Record, log: LogRecord) -> Iterator[_Node]:
+    """The nodes listed under a partition. Each is a log record of its own, with its own prefix."""
+    node: _Node | None = None
+    own = f" {log.pid} "  # the lines of other processes stand between, and need no closer look
+    for text, _ in record.following(4000):
+        other = parse(text) if log.pid is None or own in text else None
+        if not other or other.pid != log.pid:
+            continue
+        if other.artifact != log.artifact or other.message.lstrip().startswith(("Partition ", "Created ")):
+            break
+        if found := _NODE.match(other.message):
+            if node:
+                yield node
+            node = _Node(found["reason"], found["ir"], _operator_of(found["fx"]), [])
+        elif node and other.message.startswith(" "):
+            node.stack.append(other.message)
+        else:
+            break
+    if node:
+        yield node
+
+
+def _operator_of(fx: str | None) -> str | None:
+    if not fx:
+        return None
+    if found := _GETITEM.match(fx):
+        return found["node"]
+    found = re.match(r"(?P<op>[\w.:]+)\(", fx)
+    return found["op"] if found else None
+
+
+def _partition_report(
+    rule: Rule, record: Record, log: LogRecord, nodes: list[_Node], kind: Kind, identifier: str
+) -> Report:
+    copies = [node.op for node in nodes if node.op and node.ir == "DeviceCopy"]
+    computed = [node.op for node in nodes if node.op and node.ir != "DeviceCopy"]
+    ops = list(dict.fromkeys(computed + copies))
+    stack = user_stack(next((node.stack for node in nodes if node.stack), ()))
+    report = base(rule, record, log, "*", Scope.OPERATOR if ops else Scope.PROGRAM, id=identifier, kind=kind)
+    names: list[str] = []
+    for name in ops:
+        names += [operator(name), plain(name)]
+    return report._replace(
+        op=operator(ops[0]) if ops else "*",
+        names=tuple(dict.fromkeys(names)),
+        stack=stack.functions,
+        files=stack.files,
+        location=stack.innermost,
+        reason=", ".join(dict.fromkeys(node.reason for node in nodes)),
+    )

@@ -1,0 +1,275 @@
+"""Room 3: the messages of Inductor and its kernels that report a fallback, each in the wordings of its versions.
+
+`inductor` reads the records; `compile` is the manual page.
+"""
+
+from __future__ import annotations
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch import inductor
+from fallback_gate.model import Kind, Scope
+
+NAME = "torch.compile"
+_INDUCTOR = "1130 00:42:05.094000 12430 torch/_inductor/graph.py:1002] [0/0] "
+_CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
+
+FALLBACK_KERNEL = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("Using FallbackKernel: ",),
+    pattern=r"Using FallbackKernel: (?P<op>[\w.:]+)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="Inductor has no code for this operator: it runs through the framework's kernel and can't be fused.",
+    help=inductor.KERNEL_HELP,
+    seen_in="2.1 to 2.14, INFO of artifact perf_hints (not +inductor)",
+    matches=(
+        "I" + _INDUCTOR + "[__perf_hints] Using FallbackKernel: torch.ops.aten.topk.default",
+        "I" + _INDUCTOR + "[__perf_hints] Using FallbackKernel: None",
+        "[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] Using FallbackKernel: aten.topk",
+        "/opt/torch/_inductor/ir.py:3000: UserWarning: Using FallbackKernel: aten.cumsum",
+    ),
+    ignores=("Using FallbackKernel: torch.ops.aten.topk.default",),
+    at_least=True,
+    read=inductor.hinted,
+)
+
+IMPLICIT = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("Creating implicit fallback for:",),
+    pattern=r"Creating implicit fallback for:",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.1 to 2.14, INFO of inductor, for operators that are not on Inductor's fallback list",
+    matches=("I" + _INDUCTOR + "Creating implicit fallback for:",),
+    ignores=("Creating implicit fallback for:",),
+    at_least=True,
+    read=inductor.implicit,
+)
+
+SCHEDULED = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=(
+        "scheduling FallbackKernel(",
+        "scheduling ScatterFallback(",
+        "scheduling IndexPutFallback(",
+        "scheduling InplaceBernoulliFallback(",
+    ),
+    pattern=r"scheduling (?P<node>\w*Fallback\w*)\($",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.4 to 2.14, DEBUG of inductor",
+    matches=("V" + _INDUCTOR + "scheduling FallbackKernel(",),
+    ignores=("V" + _INDUCTOR + "  inputs=[FallbackKernel(", "scheduling FallbackKernel("),
+    read=inductor.scheduled,
+)
+
+FUSED = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=(".node.kernel = ",),
+    pattern=r"\.node\.kernel = (?P<op>(?:torch\.ops|aten)\.[\w.]+)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.13, artifact ir_post_fusion",
+    matches=("I" + _INDUCTOR + "[__ir_post_fusion] op26.node.kernel = torch.ops.aten.topk.default",),
+    ignores=("I" + _INDUCTOR + "[__ir_post_fusion] op3.node.kernel = extern_kernels.mm",),
+    read=inductor.fused,
+)
+
+CALLED = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("buf{n} = torch.ops.", "buf{n} = aten.", "  torch.ops.", "  aten."),
+    pattern=r"^\t|\[__output_code\]|\.__output_code:",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.1 to 2.14, artifact output_code: the wrapper's calls that are no generated kernel",
+    matches=(
+        _CODE + "        buf26 = torch.ops.aten.topk.default(buf25, 2, -1, True, True)",
+        _CODE + "        torch.ops.mylib.update_.default(buf3, buf4)",
+        _CODE + "        aten.scatter_reduce_.two(buf33,0,buf32,buf31,reduce='prod',include_self=True)",
+        _CODE + "        aten.index_put_(buf37, [buf39], buf38, False)",
+        "\t        buf26 = torch.ops.aten.topk.default(buf25, 2, -1, True, True)",
+    ),
+    ignores=(
+        _CODE + "        # Topologically Sorted Source Nodes: [topk], Original ATen: [aten.topk]",
+        _CODE + "        assert_size_stride(buf27, (2, 8, 2), (16, 2, 1), 'torch.ops.aten.topk.default')",
+        _CODE + "alloc_from_pool = torch.ops.inductor._alloc_from_pool",
+        _CODE + "        aten.randint.low_out(-9223372036854775808, 9223372036854775807, [1], out=buf0)",
+        _CODE
+        + "#   %topk : [num_users=2] = call_function[target=torch.ops.aten.topk.default](args = (%div, 2))",
+        "V1130 00:31:36.193000 5156 torch/_functorch/x.py:1] [0/0] [__aot_graphs]  topk = torch.ops.aten.topk.default(a, 2)",
+    ),
+    read=inductor.called,
+)
+
+CALLED_FROM_CPP = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=(
+        "aoti_torch_cpu_",
+        "aoti_torch_cuda_",
+        "aoti_torch_xpu_",
+        "aoti_torch_mps_",
+        "aoti_torch_proxy_executor_call",
+    ),
+    pattern=r"(?:^\t|\[__output_code\]).*AOTI_TORCH_ERROR_CODE_CHECK\(|aoti_torch_proxy_executor_call_function\(",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.7.1 and 2.14.1, artifact output_code of a C++ wrapper (TORCHINDUCTOR_CPP_WRAPPER=1)",
+    matches=(
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(buf1, 3L, -1L, 1, 1, &buf3_handle, &buf4_handle));",
+    ),
+    ignores=(
+        _CODE + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf0, arg0_1, arg1_1));",
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(2, int_array_0, int_array_1, 6, 0, 0, &buf0_handle));",
+    ),
+    read=inductor.called_from_cpp,
+)
+
+PROXY_EXECUTOR = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("using proxy executor as fallback",),
+    pattern=r"(?<![\w.:])(?P<op>\w[\w.:]+) is missing a c-shim implementation, using proxy executor as fallback",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The ahead-of-time package calls this operator through the interpreter-like proxy executor.",
+    help=inductor.KERNEL_HELP,
+    seen_in="2.13, WARNING of AOTInductor",
+    matches=(
+        "W"
+        + _INDUCTOR
+        + "aten.median.dim is missing a c-shim implementation, using proxy executor as fallback",
+    ),
+    at_least=True,
+    read=inductor.proxied,
+)
+
+COMPLEX = Rule(
+    id="torch/complex",
+    compiler=NAME,
+    anchor=("does not support code generation for complex operators",),
+    pattern=r"UserWarning: (?P<reason>Torchinductor does not support code generation for complex operators)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.UNKNOWN,
+    meaning="Operators on complex numbers run as framework calls; the warning names none of them.",
+    help="Compute with real and imaginary parts (torch.view_as_real), or keep complex code out of the hot path.",
+    seen_in="2.1 to 2.14, a Python warning, once a process",
+    matches=(
+        "/opt/torch/_inductor/lowering.py:2633: UserWarning: Torchinductor does not support code generation for complex operators. Performance may be worse than eager.",
+    ),
+    ignores=("Torchinductor does not support code generation for complex operators",),
+    at_least=True,
+)
+
+VMAP = Rule(
+    id="torch/vmap-loop",
+    compiler=NAME,
+    anchor=("not yet implemented the batching rule for",),
+    pattern=r"(?:^|\s)(?P<file>[^\s:\x22][^\s\x22]*?|[A-Za-z]:\S+?):(?P<line>\d{1,9}): UserWarning: There is a performance drop because we have not yet implemented the batching rule for (?P<op>[\w:.]+?)\.?(?:\s|$)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="vmap has no batching rule for the operator and runs it in a loop over the batch.",
+    help="Write the batched form by hand, or register a batching rule (torch.library.register_vmap).",
+    seen_in="2.13, a Python warning",
+    matches=(
+        "/app/moe/modes2.py:19: UserWarning: There is a performance drop because we have not yet implemented the batching rule for aten::histc. Please file us an issue",
+    ),
+    at_least=True,
+    read=inductor.batching,
+)
+
+CUDAGRAPH_SKIP = Rule(
+    id="torch/cudagraph-skip",
+    compiler=NAME,
+    anchor=("skipping cudagraphs due to",),
+    pattern=r"skipping cudagraphs due to (?P<reason>.+?)(?:\.? Found from.*)?$",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.PROGRAM,
+    meaning="A whole compiled graph runs without CUDA graph: each kernel is launched by itself.",
+    help="Remove what the reason names: CPU inputs, mutated inputs, or an operator that can't be captured.",
+    seen_in="2.11 and 2.13, WARNING",
+    matches=(
+        "W"
+        + _INDUCTOR
+        + "[__cudagraphs] skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
+        "W"
+        + _INDUCTOR
+        + "[__cudagraphs] skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
+    ),
+    ignores=("# skipping cudagraphs due to mutated inputs",),
+    read=inductor.skipped_cudagraph,
+)
+
+PARTITION = Rule(
+    id="torch/cudagraph-partition",
+    compiler=NAME,
+    anchor=("nodes, non-cudagraphable",),
+    pattern=r"Partition \d+: \d+ nodes, non-cudagraphable",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.OPERATOR,
+    meaning="A part of the compiled graph can't be captured in a CUDA graph; its kernels are launched one by one.",
+    help="Move the operators that the partition lists to the GPU or out of the compiled region.",
+    seen_in="2.11, artifact cudagraphs (which +inductor switches on)",
+    matches=(
+        "V" + _INDUCTOR + "[__cudagraphs]   Partition 1: 2 nodes, non-cudagraphable, inputs=11, outputs=4",
+    ),
+    ignores=(
+        "V" + _INDUCTOR + "[__cudagraphs]   Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",
+    ),
+    read=inductor.partition,
+)
+
+FLEX = Rule(
+    id="torch/unfused-attention",
+    compiler=NAME,
+    anchor=("flex_attention called without torch.compile",),
+    pattern=r"UserWarning: (?P<op>flex_attention) called without torch\.compile\(\)",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="flex_attention runs outside a compiled region: unfused, with the full score matrix in memory.",
+    help="Compile the caller, or call torch.compile(flex_attention); look for a graph break above it.",
+    seen_in="2.11, a Python warning, once a process",
+    matches=(
+        "/opt/torch/nn/attention/flex_attention.py:1704: UserWarning: flex_attention called without torch.compile() - this will use an unfused implementation",
+    ),
+    at_least=True,
+)
+
+RULES = (
+    FALLBACK_KERNEL,
+    IMPLICIT,
+    SCHEDULED,
+    FUSED,
+    CALLED,
+    CALLED_FROM_CPP,
+    PROXY_EXECUTOR,
+    COMPLEX,
+    VMAP,
+    CUDAGRAPH_SKIP,
+    PARTITION,
+    FLEX,
+)

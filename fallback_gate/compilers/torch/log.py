@@ -1,0 +1,156 @@
+r"""Room 3: how PyTorch prints a log record, whatever the message.
+
+Since 2.2 a record opens with `V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124]`: the
+level (V is DEBUG), month and day, time, process id, and a source line that moves with each release. Inside
+a compile `[0/1_2]` follows (frame, recompile, attempt), and `[__graph_breaks]` in the records of an
+artifact that TORCH_LOGS switches on. Each physical line of a record repeats all of it. Up to 2.1 a record
+opens with `[2023-10-04 16:27:06,745] [4/0] torch._inductor.graph.__perf_hints: [INFO]`, without process id.
+Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from fallback_gate.model import Location
+from fallback_gate.model.names import function
+from fallback_gate.patterns import Pattern
+
+_COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
+_PREFIX = Pattern(
+    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d{1,18}) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
+    rf"(?:{_COMPILE_ID.format('compile_id')})?"
+    r"(?:\[__(?P<artifact>\w+)\] ?)?"
+    rf"(?:{_COMPILE_ID.format('run_id')})?"
+)
+_OLD_PREFIX = Pattern(
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] "
+    rf"(?:{_COMPILE_ID.format('compile_id')})?"
+    r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
+)
+_FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
+_LIBRARY = Pattern(
+    r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
+    r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
+    r"|^<(?:frozen|string|eval_with_key)"
+)
+
+
+class LogRecord(NamedTuple):
+    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it."""
+
+    prefix: str
+    message: str
+    level: str
+    pid: int | None
+    compile_id: str
+    artifact: str | None
+    time: str = ""
+
+    @property
+    def when(self) -> float | None:
+        """When it was written, in seconds from the start of a year; None where the prefix is an old one."""
+        return _seconds(self.time) if self.time else None
+
+    @property
+    def opens(self) -> re.Pattern[bytes] | None:
+        """Matches how the same process opens a record, without an envelope."""
+        return _opening(self.pid) if self.pid is not None else None
+
+    @property
+    def frame(self) -> str:
+        """The compile id without the attempt: `0/1` of `0/1_2`."""
+        return self.compile_id.split("_")[0]
+
+
+@lru_cache(maxsize=64)
+def _opening(pid: int) -> re.Pattern[bytes]:
+    return re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ %d " % pid)
+
+
+@lru_cache(maxsize=8)
+def _seconds(time: str) -> float:
+    month, day = int(time[:2]), int(time[2:4])
+    hours, minutes, seconds = map(int, time[5:].split(":"))
+    return float((((month * 31 + day) * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+@lru_cache(maxsize=8)
+def parse(text: str) -> LogRecord | None:
+    """Find PyTorch's prefix on the line; a progress bar may be glued in front. None without prefix."""
+    match = _PREFIX.match(text) or _PREFIX.search(text)
+    if match:
+        level, time, pid, compile_id, artifact, run_id = match.groups()
+        start, end = match.span()
+        return LogRecord(
+            text[start : match.end("run_id") if run_id else end].rstrip(),
+            text[end:],
+            "V" if level == "D" else level,
+            int(pid),
+            compile_id or run_id or "",
+            artifact,
+            time,
+        )
+    match = _OLD_PREFIX.search(text) if "] torch." in text else None
+    if not match:
+        return None
+    return LogRecord(
+        prefix=match[0].rstrip(),
+        message=text[match.end() :],
+        level="V" if match["level"] == "D" else match["level"],
+        pid=None,
+        compile_id=match["compile_id"] or "",
+        artifact=match["artifact"],
+    )
+
+
+def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord | None:
+    """The record whose message the match opens, if it is one of these artifacts (None: no artifact).
+
+    The words of a message stand in source code, guards and tracebacks too, further in.
+    """
+    log = parse(text)
+    if log and log.artifact in artifacts and match.start() == len(text) - len(log.message):
+        return log
+    return None
+
+
+class UserStack(NamedTuple):
+    """The user's frames of a traceback, innermost first: functions, files, and the innermost place."""
+
+    functions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    innermost: Location | None = None
+
+
+def is_library(path: str) -> bool:
+    """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
+    return bool(_LIBRARY.search(path.replace("\\", "/")))
+
+
+def frames(lines: Iterable[str]) -> list[Location]:
+    """The frames of a traceback as printed (outermost first), libraries' frames left out."""
+    return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
+
+
+@lru_cache(maxsize=4096)
+def _frame(line: str) -> Location | None:
+    match = _FRAME.match(line)
+    if not match or is_library(match["file"]):
+        return None
+    name = match["function"]
+    return Location(match["file"], int(match["line"]), function(name) if name else None)
+
+
+def user_stack(lines: Iterable[str]) -> UserStack:
+    """Read the user's stack from the lines of a traceback."""
+    inner_first = frames(lines)[::-1]
+    if not inner_first:
+        return UserStack()
+    named = (frame.function for frame in inner_first)
+    functions = dict.fromkeys(name for name in named if name and not name.startswith("<module"))
+    files = dict.fromkeys(frame.file for frame in inner_first if frame.file)
+    return UserStack(tuple(functions), tuple(files), inner_first[0])

@@ -1,0 +1,213 @@
+"""Room 3: the lines of torch.compile that are evidence: who traced what, what was shown, where it ended.
+
+`proof` weighs them; `compile` is the manual page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.rule import Marker, Sighting
+from fallback_gate.compilers.torch.dynamo import traced_frames
+from fallback_gate.compilers.torch.log import opened, parse
+from fallback_gate.scan.record import Record
+
+NAME = "torch.compile"
+_I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
+_V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
+
+
+def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The compile id, and what the pattern captured."""
+    log = opened(record.text, match, None, "recompiles")
+    if log:
+        said = tuple(group or "" for group in match.groups())
+        yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid, None, log.when)
+
+
+def _debug(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
+    log = opened(record.text, match, None)
+    if log and log.level == "V":
+        yield Sighting(marker.id, record.position, (log.compile_id,), log.pid, None, log.when)
+
+
+def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The compile id and the artifact, for records that an artifact's setting printed."""
+    log = parse(record.text)
+    if log and log.artifact:
+        yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid, None, log.when)
+
+
+def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """That a wrapper is C++, in the log or in the payload of a structured trace."""
+    log = parse(record.text)
+    yield Sighting(marker.id, record.position, (), log.pid if log else None)
+
+
+def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    listed = traced_frames(record, log)
+    if listed is None:
+        yield Sighting(marker.id, record.position, ("cut",), log.pid, None, log.when)
+    else:
+        frames = tuple(f"{name} {place}" for name, place in listed)
+        yield Sighting(marker.id, record.position, ("whole", *frames), log.pid, None, log.when)
+
+
+def _marker(
+    name: str,
+    anchor: str,
+    pattern: str,
+    shows: str,
+    match: str,
+    read: object = _fact,
+    seen_in: str = "2.1 to 2.14",
+) -> Marker:
+    return Marker(
+        id=f"torch/{name}",
+        compiler=NAME,
+        anchor=(anchor,),
+        pattern=pattern,
+        shows=shows,
+        seen_in=seen_in,
+        matches=(match,),
+        read=read,  # type: ignore[arg-type]
+    )
+
+
+MARKERS = (
+    _marker(
+        "trace-started",
+        "torchdynamo start tracing",
+        r"Step 1: torchdynamo start tracing (\S+) (\S.*:\d+)\s*$",
+        "Dynamo's INFO level is on, and this frame was traced.",
+        _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
+    ),
+    _marker(
+        "trace-done",
+        "torchdynamo done tracing",
+        r"Step 1: torchdynamo done tracing (\S+) \(RETURN_\w+",
+        "The frame was traced to its end without a break.",
+        _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
+    ),
+    _marker(
+        "backend-called",
+        "compiler function",
+        r"Step 2: calling compiler function (\S+(?: \S+)*)",
+        "This back end got the graph.",
+        _I + "[0/0] Step 2: calling compiler function inductor",
+    ),
+    _marker(
+        "backend-done",
+        "compiler function",
+        r"Step 2: done compiler function (\S+(?: \S+)*)",
+        "The back end returned.",
+        _I + "[0/0] Step 2: done compiler function inductor",
+    ),
+    _marker(
+        "frames-listed",
+        "attempted to trace the following frames",
+        r"TorchDynamo attempted to trace the following frames: \[",
+        "The process ended in order; the list names each frame that was traced.",
+        _I + "TorchDynamo attempted to trace the following frames: [",
+        _listed,
+        seen_in="2.7 to 2.14",
+    ),
+    _marker(
+        "metrics",
+        "TorchDynamo compilation metrics:",
+        r"TorchDynamo compilation metrics:",
+        "The process ended in order.",
+        _I + "TorchDynamo compilation metrics:",
+    ),
+    _marker(
+        "dynamo-debug",
+        "COMPILING GRAPH due to",
+        r"COMPILING GRAPH due to GraphCompileReason\(",
+        "Dynamo's DEBUG level is on, which prints every graph break.",
+        _V
+        + "[0/0] COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)",
+        _debug,
+    ),
+    _marker(
+        "graph-breaks-on",
+        "Graph break",
+        r"\[__graph_breaks\] Graph break |\.__graph_breaks: \[DEBUG\] Graph break",
+        "The artifact graph_breaks is on: a break was printed.",
+        _V + "[0/0] [__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",
+        _artifact,
+    ),
+    _marker(
+        "recompiled",
+        "Recompiling function",
+        r"Recompiling function (\S+)",
+        "The artifact recompiles is on: a recompile below its limit, which is no fallback.",
+        _V + "[0/1] [__recompiles] Recompiling function forward in /app/moe/decoder.py:131",
+    ),
+    _marker(
+        "output-code",
+        "Output code:",
+        r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
+        "The artifact output_code is on: the generated wrapper of this graph follows.",
+        _V + "[0/0] [__output_code] Output code: ",
+        _artifact,
+    ),
+    _marker(
+        "output-code-ended",
+        "code] Output code w",
+        r"Output code written to:",
+        "The generated wrapper was printed to its end.",
+        _V + "[0/0] [__output_code] Output code written to: /tmp/torchinductor/zj/czj.py",
+        _artifact,
+    ),
+    _marker(
+        "lowered",
+        "Finished codegen for all nodes",
+        r"Finished codegen for all nodes",
+        "Inductor's DEBUG level is on, and this graph was lowered: each scheduled node was printed.",
+        _V + "[0/0] Finished codegen for all nodes. The list of kernel names available: OrderedSet([])",
+        _debug,
+    ),
+    _marker(
+        "cache-hit",
+        "cache hit for key",
+        r"(?:fx graph|AOTAutograd) cache hit for key",
+        "The graph came from a cache: it was not lowered in this run.",
+        _I + "[0/0] fx graph cache hit for key f6zi73dgfsu67vxtfy5ktyztodd3kphqdej76avxndob3q46gimk",
+    ),
+    _marker(
+        "perf-hints",
+        "Skip comprehensive padding on CPU",
+        r"\[__perf_hints\] Skip comprehensive padding on CPU",
+        "The artifact perf_hints is on, and Inductor lowered a graph.",
+        _I + "[0/0] [__perf_hints] Skip comprehensive padding on CPU",
+        _artifact,
+    ),
+    _marker(
+        "partitioned",
+        "graph partitions: ",
+        r"Created \d+ graph partitions: ",
+        "The artifact cudagraphs is on: what is not captured is listed.",
+        _V + "[0/0] [__cudagraphs] Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable",
+        _artifact,
+    ),
+    Marker(
+        id="torch/cpp-wrapper",
+        compiler=NAME,
+        anchor=("csrc/inductor/aoti", "csrc/inductor/cpp_wrapper"),
+        pattern=r"^\t|\[__output_code\]",
+        shows="The wrapper is C++: its calls of operators are not all told apart from library calls.",
+        seen_in="2.7 to 2.14",
+        matches=(
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
+            "\t#include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+        ),
+        read=_wrapper,
+    ),
+)

@@ -1,0 +1,269 @@
+"""Room 3: what a torch.compile log proves: its markers, and how they are weighed for one process.
+
+Two things must be shown before silence means anything: that this level would have printed the fallback,
+and that the compile phase ended within the log. Both come from lines that PyTorch prints in a clean run
+too: the frames that it traced, the back end that got each graph, the code that was generated, the list at
+exit. What is weighed here is one process; pooling processes and deciding is the verdict's work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.model import Kind, Proof, State
+
+NAME = "torch.compile"
+REQUIRED = frozenset(
+    {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK}
+)
+SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"
+_EAGER = ("eager", "aot_eager")
+_BACK = 60  # seconds that the clock of one process may run back
+_YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no record tells
+_ENDS = ("torch/frames-listed", "torch/metrics")
+
+
+class _Facts(NamedTuple):
+    """The evidence of one process in words."""
+
+    started: dict[str, str]  # frame id -> "function file:line"
+    done: set[str]
+    backends: dict[str, str]  # compile id -> back end
+    returned: set[str]
+    listed: tuple[str, ...] | None
+    cut: bool
+    ended: bool
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> _Facts:
+        lists = evidence.of("torch/frames-listed")
+        whole = [found[1:] for found in lists if found[0] == "whole"]
+        return cls(
+            started={
+                cid.split("_")[0]: f"{name} {place}"
+                for cid, name, place in evidence.of("torch/trace-started")
+            },
+            done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
+            backends={fact[0]: fact[1] for fact in evidence.of("torch/backend-called")},
+            returned={cid for cid, _ in evidence.of("torch/backend-done")},
+            listed=max(whole, key=len) if whole else None,
+            cut=any(found[0] == "cut" for found in lists),
+            ended=bool(whole) or "torch/metrics" in evidence.facts,
+        )
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """Weigh one process: the best that its text log and its structured trace prove of each kind."""
+    proof = dict(_of_text(evidence))
+    if several(evidence):
+        return proof
+    for kind, traced in (torch_trace.prove(evidence) or {}).items():
+        if traced.state is State.PROVEN or proof[kind].state is not State.PROVEN:
+            proof[kind] = traced
+    return proof
+
+
+def frames(evidence: Evidence) -> set[str]:
+    """The frames that the text log of a process starts or lists, as `function file:line`."""
+    started = {f"{name} {place}" for _, name, place in evidence.of("torch/trace-started")}
+    return started.union(*(found[1:] for found in evidence.of("torch/frames-listed")))
+
+
+def frames_in_trace(evidence: Evidence) -> set[str]:
+    """The frames that the structured trace of a process tells, in the same form."""
+    done = evidence.of("torch-trace/frame-done")
+    return {f"{name} {file}:{line}" for _, name, file, line, *_ in done}
+
+
+def compile_ids(evidence: Evidence) -> set[str]:
+    """The compile ids (frame and recompile) that a process tells, in its text log or its trace."""
+    told = (fact[0] for facts in evidence.facts.values() for fact in facts if fact)
+    return {cid.split("_")[0] for cid in told if "/" in cid and cid[0].isdigit()}
+
+
+def one_program(text: Evidence, trace: Evidence) -> bool:
+    """Whether the trace has every frame that the text names, and the text is of one process.
+
+    A text log without Dynamo's INFO level names no frame: there every compile id must be in the trace.
+    """
+    if several(text):
+        return False
+    if named := frames(text):
+        return named <= frames_in_trace(trace)
+    ids = compile_ids(text)
+    return bool(ids) and ids <= compile_ids(trace)
+
+
+def several(evidence: Evidence) -> str | None:
+    """Why this can't be one process, or not one that ended; None where it can.
+
+    A process that is started again may have the process id of the one before: in a container it is 1.
+    """
+    end = max((evidence.last.get(marker, -1) for marker in _ENDS), default=-1)
+    if 0 <= end < evidence.last.get("torch/trace-started", -1):
+        return "a frame is traced after the end of the process: another process with its id follows"
+    starts = _times(evidence, "torch/trace-started")
+    ends = max(1, *(evidence.counts.get(marker, 0) for marker in _ENDS))
+    if starts and (most := starts.most_common(1)[0])[1] > ends:
+        return (
+            f"[{most[0]}] is started {most[1]} times, and {ends} process{'es' if ends > 1 else ''} ended: more "
+            "than one process has this id, or torch._dynamo.reset() was called; give each its own log"
+        )
+    done = _times(evidence, "torch-trace/frame-done")
+    for (cid, _), count in evidence.again.get("torch-trace/frame-started", {}).items():
+        if count + 1 > done[cid]:
+            return f"the structured trace starts [{cid}] more often than it is done"
+    if _BACK < evidence.back < _YEAR:
+        return (
+            "the clock of the process runs back: more than one process has its id, or lines are out of order"
+        )
+    return None
+
+
+def _times(evidence: Evidence, marker: str) -> Counter[str]:
+    """How often the marker was seen for each compile id."""
+    found: Counter[str] = Counter()
+    for fact in evidence.of(marker):
+        found[fact[0]] += evidence.times(marker, fact)
+    return found
+
+
+def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """The state of each kind that torch.compile's text logs can show."""
+    facts = _Facts.of(evidence)
+    missing = _missing(evidence, facts)
+    if missing:
+        return {kind: _open(kind, evidence, facts, missing) for kind in _SHOWN}
+    line = evidence.first("torch/trace-started")
+    shown = Proof(
+        State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
+    )
+    cudagraphs = _cudagraphs(evidence, facts, line)
+    return {
+        Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
+        Kind.EAGER_FRAME: shown,
+        Kind.RECOMPILE_LIMIT: shown,
+        Kind.COMPILE_ERROR: shown,
+        Kind.OP_FALLBACK: _op_fallback(evidence, facts, line),
+        Kind.CUDAGRAPH_SKIP: cudagraphs,
+        Kind.DEVICE_FALLBACK: cudagraphs,
+    }
+
+
+_SHOWN = (
+    Kind.GRAPH_BREAK,
+    Kind.EAGER_FRAME,
+    Kind.RECOMPILE_LIMIT,
+    Kind.COMPILE_ERROR,
+    Kind.OP_FALLBACK,
+    Kind.CUDAGRAPH_SKIP,
+    Kind.DEVICE_FALLBACK,
+)
+
+
+def _missing(evidence: Evidence, facts: _Facts) -> str | None:
+    """Why no kind is proven at all, or None where the compile phase is in the log from start to end."""
+    if "torch/compiler-off" in evidence.rules:
+        return "the compiler was off in this process, so the log shows nothing about it"
+    if facts.cut:
+        return "the log ends inside Dynamo's list of traced frames"
+    if not facts.started:
+        return "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"
+    if not facts.ended:
+        return "the log ends before Dynamo's list of traced frames: the compile phase may go on"
+    if mixed := several(evidence):
+        return mixed
+    lost = [frame for frame in facts.listed or () if frame not in facts.started.values()]
+    if lost:
+        return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
+    open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
+    if open_graphs and Kind.COMPILE_ERROR not in evidence.reported:
+        return f"the back end got graph [{open_graphs[0]}] and the log does not show that it returned"
+    return None
+
+
+def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
+    """The state of a kind where the compile phase is not in the log: does this level show it at all?"""
+    level_shows = {
+        Kind.GRAPH_BREAK: bool(facts.started) or "torch/graph-breaks-on" in evidence.facts,
+        Kind.EAGER_FRAME: bool(facts.started),
+        Kind.OP_FALLBACK: bool(
+            {"torch/output-code", "torch/lowered", "torch/cache-hit"} & evidence.facts.keys()
+        ),
+        Kind.CUDAGRAPH_SKIP: "torch/partitioned" in evidence.facts,
+        Kind.DEVICE_FALLBACK: "torch/partitioned" in evidence.facts,
+    }
+    off = "torch/compiler-off" in evidence.rules
+    if off or facts.ended or facts.cut or level_shows.get(kind, True):
+        return Proof(State.UNPROVEN, why, None, SETTING)
+    return Proof(State.UNOBSERVABLE, f"this level prints no {kind.value}, or not all; {why}", None, SETTING)
+
+
+def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    if "torch/dynamo-debug" in evidence.facts:
+        return Proof(State.PROVEN, "Dynamo's DEBUG level was on: every graph break is printed", line)
+    if "torch/graph-breaks-on" in evidence.facts:
+        return Proof(State.PROVEN, "the artifact graph_breaks was on: every graph break is printed", line)
+    unfinished = sorted(facts.started[frame] for frame in facts.started.keys() - facts.done)
+    if not unfinished:
+        return Proof(
+            State.PROVEN, "each frame was traced to its end, which a graph break would have prevented", line
+        )
+    why = f"the trace of {unfinished[0]} did not reach its end, and this level does not say why"
+    return Proof(State.UNOBSERVABLE, why, None, SETTING)
+
+
+def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    others = sorted({name for name in facts.backends.values() if name != "inductor"})
+    if others:
+        name = others[0]
+        why = (
+            f"back end {name} generates no code"
+            if name.startswith(_EAGER)
+            else f"back end {name} is not Inductor: its own log must show its fallbacks"
+        )
+        return Proof(State.UNPROVEN, why, evidence.first("torch/backend-called"))
+    if not facts.backends:
+        return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
+    printed = {cid for cid, _ in evidence.of("torch/output-code")}
+    printed &= {cid for cid, artifact in evidence.of("torch/output-code-ended") if artifact == "output_code"}
+    cached = {cid for cid, *_ in evidence.of("torch/cache-hit")}
+    shown = printed | {cid for (cid,) in evidence.of("torch/lowered")} - cached
+    hidden = sorted(set(facts.backends) - shown)
+    if "torch/cpp-wrapper" in evidence.facts and set(facts.backends) & printed:
+        return torch_trace.CPP_WRAPPER
+    if not hidden:
+        how = "its generated code is printed" if printed else "each scheduled node is printed"
+        return Proof(State.PROVEN, f"for every graph {how}: a fallback kernel would be in it", line)
+    if cached:
+        why = f"graph [{hidden[0]}] came from a cache: it was not lowered, so no fallback kernel could be printed"
+        return Proof(State.UNPROVEN, why, evidence.first("torch/cache-hit"), SETTING)
+    if shown or "torch/output-code" in evidence.facts:
+        why = f"graph [{hidden[0]}] has no whole generated code in the log: from a cache, or cut"
+        return Proof(State.UNPROVEN, why, None, SETTING)
+    hints = " (perf_hints leaves out scatter and index_put, and all on a cache hit)"
+    perf = "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported
+    why = (
+        "this level prints no op_fallback"
+        if not perf
+        else "this level prints only a part of op_fallback" + hints
+    )
+    return Proof(State.UNOBSERVABLE, why, None, SETTING)
+
+
+def _cudagraphs(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {
+        cid for (cid,) in evidence.of("torch/lowered")
+    }
+    if facts.backends and not set(facts.backends) - shown:
+        return Proof(State.PROVEN, "the partitions of every graph are printed", line)
+    return Proof(
+        State.UNOBSERVABLE,
+        "this level prints no partitions",
+        None,
+        "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs",
+    )

@@ -1,0 +1,364 @@
+r"""Room 3: PyTorch's structured trace (TORCH_TRACE), the best evidence of torch.compile that there is.
+
+A process writes one file, `dedicated_log_torch_trace_*.log`: each record is a line with PyTorch's usual
+prefix and one JSON object, whose payload follows on lines that start with a tab. It needs no TORCH_LOGS, and
+a warm cache hides nothing in it: the generated code is written again.
+
+| record | tells |
+| --- | --- |
+| `dynamo_start` | a frame is traced |
+| artifact `dynamo_graph_break_reason` | a graph break, with the text of the log; from 2.7 |
+| `dynamo_output_graph` | a graph goes to the back end |
+| `inductor_output_code` | Inductor's wrapper: a call in it that is no generated kernel is a fallback |
+| `compilation_metrics` | the frame is done: what became of it |
+
+**What became of a frame.** `graph_op_count` and `guard_count` are null where a frame was given up, and where
+it held no operation; the first has an error, or a graph break of its own, or no guarded code. Up to 2.6 no
+artifact is written: a break is `restart_reasons` of the frame, and one in a branch leaves even that empty,
+so there the absence of graph breaks is not proven. Up to 2.2 there is no trace at all.
+
+**When it is silent.** A process that compiles nothing writes no record, with the compiler off for instance.
+The file has no end mark: that each frame that started is done is all that shows its end.
+
+Seen in 2.4.1, 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from re import Match
+from typing import Any, NamedTuple
+
+from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
+from fallback_gate.compilers.torch.dynamo import LONGEST_BREAK, break_reports
+from fallback_gate.compilers.torch.log import LogRecord, parse
+from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.model.names import function
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+NAME = "torch.compile"
+_V = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
+_HEADER = Pattern(
+    r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
+    r"(?P<file>.+):(?P<line>\d{1,9})"
+)
+
+
+LONGEST_ID = 40  # characters of a compile id
+LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
+
+
+def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
+    """The prefix and the JSON object of a trace record; None for any other line, or one that is cut."""
+    log = parse(record.text)
+    if not log or not log.message.startswith("{"):
+        return None
+    whole = record.whole_line()
+    try:
+        said = json.loads(whole[whole.index("] {") + 2 :])
+    except (ValueError, RecursionError):
+        return None
+    return (log, said) if isinstance(said, dict) else None
+
+
+def _compile_id(said: Mapping[str, Any]) -> str:
+    return f"{said.get('frame_id')}/{said.get('frame_compile_id')}"
+
+
+def compile_around(record: Record) -> str | None:
+    """The compile whose payload a line stands in, as far as the window reaches back."""
+    buffer, start = record.view.buffer, record.view.before(record.start, b"\nV") + 1
+    opening = buffer[start : buffer.find(b"\n", start, record.start)].decode("utf-8", "replace")
+    found = _FRAME_IDS.search(opening) if start else None
+    return f"{found['frame']}/{found['compile']}" if found else None
+
+
+_FRAME_IDS = Pattern(r'"frame_id": (?P<frame>\d{1,9}), "frame_compile_id": (?P<compile>\d{1,9})\b')
+
+
+def _rank(said: Mapping[str, Any]) -> int | None:
+    rank = said.get("rank")
+    return rank if isinstance(rank, int) else None
+
+
+def payload(record: Record, limit: int) -> Iterator[Line]:
+    """The lines of the record's payload, without their tab."""
+    tabbed = takewhile(lambda line: line.text.startswith("\t"), record.following(limit))
+    return (Line(line.text[1:], line.at) for line in tabbed)
+
+
+def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The artifact of a graph break: its payload is the text that the log prints."""
+    found = metadata(record)
+    if not found:
+        return
+    log, said = found
+    lines = list(payload(record, LONGEST_BREAK))
+    header = _HEADER.match(lines[0].text) if lines else None
+    if header:
+        for report in break_reports(rule, record, log, header, lines[1:]):
+            yield report._replace(rank=_rank(said), compile_id=_compile_id(said))
+
+
+GRAPH_BREAK = Rule(
+    id="torch/graph-break",
+    compiler=NAME,
+    anchor=("dynamo_graph_break_reason",),
+    pattern=r'\{"artifact": \{"name": "dynamo_graph_break_reason"',
+    kind=Kind.GRAPH_BREAK,
+    shared_anchor=True,
+    scope=Scope.SITE,
+    meaning="Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two.",
+    help="Rewrite the call that breaks the graph, or move it out of the compiled region; fullgraph=True turns a "
+    "break into an error while you work. "
+    "https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",
+    seen_in="2.7 to 2.14, structured trace",
+    matches=(
+        _V + '{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, '
+        '"frame_compile_id": 0, "attempt": 0, "has_payload": "fa31"}\n'
+        "\tGraph break in user code at /app/moe/breaks.py:64\n"
+        "\tGraph Break Reason: Data-dependent branching",
+    ),
+    ignores=(_V + '{"artifact": {"name": "recompile_reasons", "encoding": "json"}, "frame_id": 0}',),
+    read=graph_break,
+)
+
+
+def _seen(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The compile id and the attempt of the record."""
+    found = metadata(record)
+    if found:
+        log, said = found
+        facts = (_compile_id(said), str(said.get("attempt")))
+        yield Sighting(marker.id, record.position, facts, log.pid, _rank(said), log.when)
+
+
+class _Metrics(NamedTuple):
+    """What became of a frame, as strings: a `Sighting`'s facts."""
+
+    compile_id: str
+    name: str
+    file: str
+    line: str
+    fail_type: str
+    fail_reason: str
+    counted: str  # "yes" where the frame has a count of operations or guards
+    guarded: str
+    inductor: str
+    restarts: str
+
+
+def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The metrics of a frame; a record that is cut is told as such."""
+    log = parse(record.text)
+    found = metadata(record)
+    if not found:
+        if log and log.message.startswith('{"compilation_metrics"'):
+            yield Sighting("torch-trace/cut", record.position, (), log.pid)
+        return
+    log, outer = found
+    said = outer.get("compilation_metrics")
+    if not isinstance(said, dict):
+        return
+    restarts = said.get("restart_reasons")
+    facts = _Metrics(
+        compile_id=str(said.get("compile_id") or _compile_id(outer)),
+        name=str(said.get("co_name") or ""),
+        file=str(said.get("co_filename") or ""),
+        line=str(said.get("co_firstlineno") or ""),
+        fail_type=str(said.get("fail_type") or ""),
+        fail_reason=str(said.get("fail_reason") or "")[:300],
+        counted="" if said.get("graph_op_count") is None and said.get("guard_count") is None else "yes",
+        guarded="" if said.get("has_guarded_code") is False else "yes",
+        inductor="" if said.get("inductor_compile_time_s") is None else "yes",
+        restarts="; ".join(map(str, restarts))[:300] if isinstance(restarts, list) else "",
+    )
+    yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
+
+
+def _marker(
+    name: str, anchor: tuple[str, ...], pattern: str, shows: str, match: str, read: Any = _seen
+) -> Marker:
+    return Marker(
+        id=f"torch-trace/{name}",
+        compiler=NAME,
+        anchor=anchor,
+        pattern=pattern,
+        shows=shows,
+        seen_in="2.4 to 2.14",
+        matches=(_V + match,),
+        read=read,
+    )
+
+
+MARKERS = (
+    _marker(
+        "frame-started",
+        ("dynamo_start",),
+        r'\] \{"dynamo_start": ',
+        "Dynamo traces a frame.",
+        '{"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+    ),
+    _marker(
+        "graph",
+        ("dynamo_output_graph",),
+        r'\] \{"dynamo_output_graph": ',
+        "A graph goes to the back end.",
+        '{"dynamo_output_graph": {"sizes": {}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "1f67"}',
+    ),
+    _marker(
+        "output-code",
+        ("inductor_output_code",),
+        r'\] \{"inductor_output_code": ',
+        "Inductor wrote the wrapper of this graph.",
+        '{"inductor_output_code": {"filename": "/tmp/x.py"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "aa"}',
+    ),
+    _marker(
+        "artifacts",
+        (
+            "aotautograd_cache_",
+            "fx_graph_cache_",
+            "aot_forward_graph_fw_metadata",
+            "dynamo_graph_break_reason",
+        ),
+        r'\] \{"artifact": \{"name": ',
+        "This version writes artifacts, so it would write a graph break.",
+        '{"artifact": {"name": "fx_graph_cache_miss", "encoding": "json"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+    ),
+    _marker(
+        "broke",
+        ("dynamo_graph_break_reason",),
+        r'\] \{"artifact": \{"name": "dynamo_graph_break_reason"',
+        "A graph broke while this frame was traced.",
+        '{"artifact": {"name": "dynamo_graph_break_reason"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+    ),
+    _marker(
+        "frame-done",
+        ("compilation_metrics",),
+        r'\] \{"compilation_metrics": ',
+        "The frame is done; its metrics say what became of it.",
+        '{"compilation_metrics": {"compile_id": "0/0", "co_name": "forward", "graph_op_count": 94, "guard_count": 218}}',
+        _metrics,
+    ),
+)
+
+
+def conclude(evidence: Evidence) -> Iterable[Report]:
+    """The fallbacks that only the whole trace tells: frames given up, limits, graphs that got no code."""
+    done = {_Metrics(*facts): at for facts, at in evidence.facts.get("torch-trace/frame-done", {}).items()}
+    names = {m.compile_id.split("/")[0]: m for m in sorted(done) if m.name}
+    broke = {compile_id for compile_id, _ in evidence.of("torch-trace/broke")}
+    artifacts = "torch-trace/artifacts" in evidence.facts
+    for metrics, at in done.items():
+        known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
+        if any(said in metrics.fail_reason for said in LIMITS):
+            yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
+        elif metrics.fail_type and metrics.fail_type != "Unsupported":
+            reason = f"{metrics.fail_type}: {metrics.fail_reason}".removesuffix(": ")
+            yield _frame("torch/frame-not-converted", Kind.COMPILE_ERROR, known, at, reason)
+        elif not metrics.counted and metrics.fail_type and artifacts and metrics.compile_id not in broke:
+            yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, metrics.fail_reason)
+        elif not metrics.counted and (
+            metrics.fail_type or metrics.compile_id in broke or not metrics.guarded
+        ):
+            reason = metrics.fail_reason or "the frame was given up: all of it runs in eager"
+            yield _frame("torch/frame-skipped", Kind.EAGER_FRAME, known, at, reason)
+        if metrics.restarts and not artifacts:
+            yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
+    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor})
+
+
+def _frame(
+    identifier: str, kind: Kind, metrics: _Metrics, at: int, reason: str, scope: Scope = Scope.REGION
+) -> Report:
+    name = function(metrics.name) if metrics.name else "*"
+    line = int(metrics.line) if metrics.line.isdecimal() and len(metrics.line) < 10 else None
+    return Report(
+        id=identifier,
+        compiler=NAME,
+        kind=kind,
+        scope=scope,
+        op=name,
+        position=at,
+        text=f"compilation_metrics of [{metrics.compile_id}] {metrics.name}: {reason.splitlines()[0] if reason else ''}",
+        names=(name,) if metrics.name else (),
+        stack=(name,) if metrics.name else (),
+        files=(metrics.file,) if metrics.file else (),
+        reason=reason.splitlines()[0] if reason else None,
+        location=Location(metrics.file, line, name) if metrics.file else None,
+        help=GRAPH_BREAK.help,
+        compile_id=metrics.compile_id[:LONGEST_ID] or None,
+    )
+
+
+def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report]:
+    """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
+        if compile_id in not_inductor - written:
+            yield Report(
+                id="torch/eager-backend",
+                compiler=NAME,
+                kind=Kind.EAGER_FRAME,
+                scope=Scope.PROGRAM,
+                op="*",
+                position=at,
+                text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
+                reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
+                help="Use backend='inductor' (the default) for what is released.",
+                compile_id=compile_id[:LONGEST_ID],
+            )
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
+    """What the trace of one process proves; None where the process has none."""
+    started = {compile_id for compile_id, _ in evidence.of("torch-trace/frame-started")}
+    done = {_Metrics(*facts).compile_id for facts in evidence.of("torch-trace/frame-done")}
+    if not started and not done:
+        return None
+    line = evidence.first("torch-trace/frame-started")
+    problem = None
+    if "torch-trace/cut" in evidence.facts:
+        problem = "the structured trace ends inside a record"
+    elif started - done:
+        problem = f"the structured trace ends before frame [{sorted(started - done)[0]}] is done"
+    elif done - started:
+        problem = f"lines are missing: frame [{sorted(done - started)[0]}] is done, and its start is not in the trace"
+    if problem:
+        return {kind: Proof(State.UNPROVEN, problem) for kind in _SHOWN}
+    whole = Proof(State.PROVEN, "the structured trace has the metrics of every frame that was traced", line)
+    proof = dict.fromkeys((Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR), whole)
+    if "torch-trace/artifacts" in evidence.facts:
+        why = "the structured trace has every graph break as an artifact"
+        proof[Kind.GRAPH_BREAK] = Proof(State.PROVEN, why, line)
+    else:
+        why = "no artifact in the structured trace: before 2.7 PyTorch writes no graph break into it"
+        proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
+    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, line)
+    return proof
+
+
+CPP_WRAPPER = Proof(
+    State.UNPROVEN,
+    "the generated wrapper is C++, where not every operator's call is told apart from a library call",
+    None,
+    "TORCHINDUCTOR_CPP_WRAPPER=0, or TORCH_LOGS=dynamo,graph_breaks,+inductor with a cold cache",
+)
+_SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
+
+
+def _op_fallback(evidence: Evidence, line: int | None) -> Proof:
+    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")}
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    if not graphs:
+        return Proof(State.UNPROVEN, "no graph was handed to a back end")
+    if "torch/cpp-wrapper" in evidence.facts:
+        return CPP_WRAPPER
+    if graphs - written:
+        return Proof(
+            State.UNPROVEN, f"graph [{sorted(graphs - written)[0]}] has no generated code in the trace"
+        )
+    return Proof(State.PROVEN, "the structured trace has the generated code of every graph", line)

@@ -1,0 +1,165 @@
+r"""tvm.build: models that TVM can't import, and builds that end in an error, whichever of its compilers ran.
+
+    AssertionError: Unsupported function types ['special_bessel_j0.default']
+    tvm.error.OpNotImplemented: The following operators are not supported for frontend ONNX: Foo, Bar
+
+**What falls back.** Nothing runs through TVM: the program ended, or its author caught the error and went on
+without the compiler.
+
+**At which setting it speaks.** Always: the error is a Python exception.
+
+**When it is silent.** Where the exception was caught and not printed. An error while a tuner tries a
+candidate is no failed build, and is left out.
+
+**What proves the end.** Nothing: that no error is in a log does not show that the build ended.
+
+Wording seen in 0.27 (run), and in the source of 0.7 to 0.19 for Relay's importers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.torch.log import user_stack
+from fallback_gate.compilers.tvm import names
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model.names import operator
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "tvm.build"
+MOST_OPERATORS = 200
+
+_NAME = Pattern(r"[A-Za-z_][\w.:]*")
+_TUNING = Pattern(
+    r"Error in (?:building|running)|Trial #|MeasureResult|Sending \d+ sample|RPCRunner|LocalBuilder"
+)
+
+
+def _traceback(record: Record) -> list[str] | None:
+    """The traceback above an error, outermost frame first; None where a tuner or another compiler raised it."""
+    lines: list[str] = []
+    opened = False
+    for line in record.preceding(120):
+        if opened:
+            return None if _TUNING.search(line.text) else lines[::-1]
+        lines.append(line.text)
+        if "tilelang/" in line.text or _TUNING.search(line.text):
+            return None
+        opened = line.text.startswith("Traceback (most recent call last):")
+    return lines[::-1] if opened else []
+
+
+def _placed(report: Report, lines: list[str]) -> Report:
+    """The report, with the frames of the user's own code."""
+    own = [line for line in lines if "-packages/" not in line.replace("\\", "/") and "/tvm/" not in line]
+    stack = user_stack(own)
+    return report._replace(stack=stack.functions, files=stack.files, location=stack.innermost)
+
+
+def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """One report for each operator that the importer lacks."""
+    report = _placed(
+        by_groups(rule, record, match)._replace(reason=match[0].strip()), _traceback(record) or []
+    )
+    listed = match["types"] or match["listed"] or match["one"] or ""
+    found: list[str] = []
+    while (name := _NAME.search(listed)) and len(found) < MOST_OPERATORS:
+        found.append(name[0].strip(".:"))
+        listed = listed[name.end() :]
+    for said in dict.fromkeys(found):
+        yield names.named(report, _spelled(said, aten=bool(match["types"])))
+    if not found:
+        yield report._replace(scope=Scope.UNKNOWN)
+
+
+def _spelled(said: str, *, aten: bool) -> tuple[str, ...]:
+    """The names of an operator of a framework: `special_bessel_j0.default` of torch.fx, `aten::sort`, `Conv`."""
+    if "::" in said:
+        return tuple(dict.fromkeys((operator(said), said, said.rpartition("::")[2])))
+    bare = said.partition(".")[0] if aten else said
+    return tuple(dict.fromkeys((bare, said, f"aten::{bare}"))) if aten else (bare,)
+
+
+UNSUPPORTED = Rule(
+    id="tvm-build/unsupported-operator",
+    compiler=NAME,
+    anchor=(
+        "Unsupported function types ",
+        "The following operators are not ",
+        "OpNotImplemented: Operator ",
+        "OpAttributeUnImplemented: ",
+    ),
+    pattern=r"^\s*[\w.]*(?:Error|Implemented|UnImplemented): (?:Unsupported function types (?P<types>.+)"
+    r"|The following operators are not (?:supported|implemented)(?: (?:for|in) frontend \w+)?: ?(?P<listed>.*)"
+    r"|Operator (?P<one>[\w.:]+)(?: \w+)? is not (?:supported|implemented) (?:for|in) frontend \w+)",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="TVM's importer has no converter for the operator: the model is not imported, nothing is compiled.",
+    help="Register a converter (convert_map, custom_convert_map), or rewrite the operator in the model.",
+    seen_in="0.7 to 0.27, an exception",
+    matches=(
+        "AssertionError: Unsupported function types ['special_bessel_j0.default', 'foo.Tensor']",
+        "tvm.error.OpNotImplemented: The following operators are not supported for frontend ONNX: Foo, Bar",
+        "NotImplementedError: The following operators are not implemented: ['aten::special_bessel_j0']",
+        "tvm.error.OpNotImplemented: Operator Foo is not supported for frontend TFLite.",
+    ),
+    ignores=(
+        '    assert not missing_func_types, f"Unsupported function types {missing_func_types}"',
+        "The following operators are not supported by the exporter: x",
+    ),
+    read=unsupported,
+)
+
+
+def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An error that TVM raised and nobody caught; the user's frames are above it."""
+    lines = _traceback(record)
+    if lines is not None:
+        report = _placed(by_groups(rule, record, match), lines)
+        yield report._replace(op=report.stack[0] if report.stack else "*", names=report.stack[:1])
+
+
+FAILED = Rule(
+    id="tvm-build/error",
+    compiler=NAME,
+    anchor=("tvm.error.", "TVMError: "),
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError): (?P<reason>.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
+    help="Read the traceback above the line.",
+    seen_in="0.7 to 0.27, an exception",
+    matches=(
+        "tvm.error.InternalError: Check failed: (it != functions.end()) is false",
+        "tvm._ffi.base.TVMError: Traceback (most recent call last):",
+        "TVMError: Check failed: false == true",
+    ),
+    ignores=("    raise tvm.error.InternalError(msg)", "except TVMError: pass"),
+    read=failed,
+)
+
+REQUIRED = frozenset({Kind.COMPILE_ERROR})
+RULES = (UNSUPPORTED, FAILED)
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """After an error, the log does not show that anything was compiled."""
+    why = "TVM raised an error, and nothing in the log shows that the model was compiled after all"
+    return {Kind.COMPILE_ERROR: Proof(State.UNPROVEN, why)}
+
+
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=(),
+    required=REQUIRED,
+    prove=prove,
+    manual=__doc__,
+    silent="no: the build ends in an error",
+    seen_in="0.7 to 0.27 (0.27 run)",
+)

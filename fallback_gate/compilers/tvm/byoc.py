@@ -1,0 +1,281 @@
+r"""tvm.byoc: what TVM hands to a vendor's compiler (TensorRT, CUTLASS, CLML, DNNL, ...), and what is left out.
+
+    @R.function
+    def main(...):
+        lv24: R.Tuple(...) = R.topk(lv2, k=2, ...)
+
+**What falls back.** A partition takes the operators that the vendor's compiler knows; the others stay calls
+in the outer function, and TVM compiles them.
+
+**At which setting it speaks.** `partition_for_*` of Relax prints nothing. The module does, printed right
+after the partition (`print(mod.script())`, `mod.show()`, or `PrintAfterAll`): offloaded is what stands in functions with
+`R.func_attr({"Codegen": ...})`, left out are the `R.*` calls of the functions without it. Relay's TensorRT
+predicate gives its reasons at INFO of the logger TensorRT.
+
+**When it is silent.** Without the printed module. In a module that was lowered already: calls of
+generated and packed functions (`R.call_tir`, `R.call_dps_packed`) no longer tell their operator.
+
+**What proves the end.** A module that was printed whole: each function ends in its `return`, each function
+that is called is there, and so is the one that calls the partitions.
+
+Wording seen in 0.27 (run), and in the source of 0.8 to 0.19 for Relay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.tvm import names
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+NAME = "tvm.byoc"
+LONGEST = 50_000  # lines of one printed module
+
+_DEF = Pattern(r"(?P<indent>\s+)def (?P<name>\w+)\(")
+_CODEGEN = Pattern(r"R\.func_attr\(\{.*\"Codegen\": \"(?P<target>[\w.]+)\"")
+_COMPOSITE = Pattern(r"R\.func_attr\(\{.*\"Composite\": ")
+_CALL = Pattern(r"^\s*(?:\w+(?:: .*)? = |\) = |return )?R\.(?P<op>[a-z_][\w.]*)\(")
+_CALLED = Pattern(r"\bcls\.(?P<name>\w+)")
+_PLUMBING = (
+    "call_", "invoke_", "make_closure", "output", "func_", "dataflow", "match_cast", "prim_value", "const",
+    "str", "dtype", "shape", "tensor_to_shape", "null_value", "tuple", "print", "assert_op", "memory.", "vm.",
+    "builtin.", "ccl.", "dist.", "to_vdevice", "hint_on_device", "goto",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Function:
+    """One function of a printed module: who compiles it, the calls that stand in it outside inner functions."""
+
+    name: str
+    relax: bool
+    target: str = ""  # the vendor's compiler, where it goes to one
+    composite: bool = False
+    calls: list[tuple[str, Line]] = field(default_factory=list)
+    called: set[str] = field(default_factory=set)  # functions of the module
+    lowered: bool = False
+    ended: bool = False
+
+
+def functions(record: Record) -> list[Function]:
+    """The functions of the module whose first line is the record; the last one may be cut."""
+    found: list[Function] = []
+    level, inner, relax = 0, 0, False
+    for line in record.following(LONGEST):
+        text = line.text
+        bare = text.strip()
+        if not bare:
+            continue
+        depth = len(text) - len(text.lstrip())
+        if bare.startswith(("class ", "# from tvm", "@I.ir_module")) and not found:
+            continue
+        if level and depth < level:
+            break
+        if bare.startswith("@") and (depth == level or not level):
+            relax = bare.startswith(("@R.function", "@relax.function"))
+            continue
+        opened = _DEF.match(text)
+        if opened and (not level or depth == level):
+            level, inner = depth, 0
+            found.append(Function(opened["name"], relax))
+            continue
+        if not level:
+            break
+        if inner and depth > inner:
+            continue
+        if opened or not bare.startswith(")"):  # a formatter puts the end of a head on a line of its own
+            inner = depth if opened else 0
+        if not opened and not bare.startswith(("@", "#")):
+            _read(found[-1], line, bare)
+    return found
+
+
+def _read(function: Function, line: Line, bare: str) -> None:
+    """Take one statement of a function's own body."""
+    if not function.relax:
+        return
+    if bare.startswith("R.func_attr("):
+        offloaded = _CODEGEN.search(bare)
+        function.target = offloaded["target"] if offloaded else function.target
+        function.composite = function.composite or bool(_COMPOSITE.search(bare))
+        return
+    function.ended = function.ended or bare.startswith("return ")
+    rest = line.text
+    while called := _CALLED.search(rest):
+        function.called.add(called["name"])
+        rest = rest[called.end() :]
+    if call := _CALL.match(line.text):
+        function.lowered = function.lowered or call["op"].startswith("call_")
+        if not call["op"].startswith(_PLUMBING):
+            function.calls.append((call["op"], line))
+
+
+def left_out(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The calls outside the partitions of a printed module; none where the module has no partition."""
+    module = functions(record)
+    targets = sorted({function.target for function in module if function.target})
+    if not targets:
+        return
+    report = by_groups(rule, record, match)
+    for function in module:
+        if function.target or function.composite:
+            continue
+        for op, line in function.calls:
+            yield names.named(report, names.relax(op))._replace(
+                position=record.position_at(line.at),
+                text=line.text,
+                site=f"{function.name} {line.text.strip()[:200]}",
+                reason=f"left in {function.name}, outside the partitions for {', '.join(targets)}",
+            )
+
+
+def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Whether a partitioned module was printed whole, and before it was lowered."""
+    module = functions(record)
+    parts = {function.name for function in module if function.target}
+    if not parts:
+        return
+    outer = [function for function in module if function.relax and not function.target]
+    called = set().union(*(function.called for function in outer)) if outer else set()
+    there = {function.name for function in module}
+    state = "whole"
+    if not all(function.ended or not function.relax for function in module) or not parts <= called <= there:
+        state = "cut"
+    elif any(function.lowered for function in outer):
+        state = "lowered"
+    yield Sighting(marker.id, record.position, (state,))
+
+
+MODULE = """@I.ir_module
+class Module:
+    @R.function
+    def fused_relax_matmul_tensorrt(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):
+        R.func_attr({"Codegen": "tensorrt"})
+        return gv
+    @R.function
+    def main(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):
+        cls = Module
+        lv: R.Tensor((16, 4), dtype="float32") = cls.fused_relax_matmul_tensorrt(x)
+        gv: R.Tuple(R.Tensor((16, 2), dtype="float32")) = R.topk(lv, k=2, axis=-1)
+        return gv"""
+FORMATTED = MODULE.replace(
+    'R.Tuple(R.Tensor((16, 2), dtype="float32")) = R.topk(lv',
+    'R.Tuple(\n            R.Tensor((16, 2), dtype="float32")\n        ) = R.topk(lv',
+)
+LEFT_OUT = Rule(
+    id="tvm-byoc/left-out",
+    compiler=NAME,
+    anchor=("I.ir_module",),
+    pattern=r"^\s*@(?:I|tvm\.script)\.ir_module\b",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The vendor's compiler did not take the operator: TVM compiles it, and tensors cross over and back.",
+    help="Look in the partition's pattern table for the operator, its types and its attributes; rewrite what it lacks.",
+    seen_in="0.27, IRModule.script() after partition_for_tensorrt",
+    matches=(MODULE, FORMATTED),
+    ignores=("from tvm.script import ir as I",),
+    read=left_out,
+)
+
+REFUSED = Rule(
+    id="tvm-byoc/refused",
+    compiler=NAME,
+    anchor=("INFO:TensorRT:",),
+    pattern=r"INFO:TensorRT:(?P<op>[a-z][\w.]*): (?P<reason>(?!Predicate passes).+)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=LEFT_OUT.meaning,
+    help="The line says which type, shape or attribute TensorRT's code generator does not take.",
+    seen_in="0.8 to 0.19 (source), INFO of the logger TensorRT",
+    matches=("INFO:TensorRT:nn.dense: Only float32 tensor dtypes are supported.",),
+    ignores=("INFO:TensorRT:nn.dense: Predicate passes", "INFO:TensorRT:Loaded engine size: 12 MiB"),
+    read=lambda rule, record, match: (
+        names.named(by_groups(rule, record, match), (match["op"], match["op"].rpartition(".")[2])),
+    ),
+)
+
+NO_ENGINE = Rule(
+    id="tvm-byoc/no-engine",
+    compiler=NAME,
+    anchor=(
+        "runtime is not enabled. Please build with USE_",
+        "engine is not initialized. Please build with USE_",
+    ),
+    pattern=r"\b(?P<op>\w{1,40}) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with \w+)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The partitions were made for an engine that this build of TVM does not have.",
+    help="Build TVM with the engine that the line names, or do not partition for it.",
+    seen_in="0.27 (source), WARNING",
+    matches=(
+        "[00:34:06] /project/src/runtime/extra/contrib/tensorrt/tensorrt_runtime.cc:532: Warning: TensorRT runtime is not enabled. Please build with USE_TENSORRT_RUNTIME.",
+        "[00:34:06] /project/src/runtime/extra/contrib/clml/clml_runtime.cc:1957: Warning: CLML engine is not initialized. Please build with USE_CLML_GRAPH_EXECUTOR.",
+    ),
+)
+
+NO_CACHE = Rule(
+    id="tvm-byoc/no-tuning-cache",
+    compiler=NAME,
+    anchor=("Tuning cache not ",),
+    pattern=r"Tuning cache not [cf]ound for symbol ?: ?(?P<op>\w+)",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.OPERATOR,
+    meaning="The partition runs with CLML's default configuration: its tuning cache has no entry for it.",
+    help="Tune the partition (CLML_IS_TUNING_RUN) and ship its cache.",
+    seen_in="0.27 (source), WARNING",
+    matches=(
+        "[00:34:06] /project/src/runtime/extra/contrib/clml/clml_runtime.cc:267: Warning: Tuning cache not cound for symbol :tvmgen_default_clml_main_0 in file x.bin",
+    ),
+    read=names.of_fused,
+)
+
+RULES = (LEFT_OUT, REFUSED, NO_ENGINE, NO_CACHE)
+MARKERS = (
+    Marker(
+        id="tvm-byoc/module-printed",
+        compiler=NAME,
+        anchor=("I.ir_module",),
+        pattern=LEFT_OUT.pattern,
+        shows="A partitioned module was printed: whole, cut, or lowered already.",
+        seen_in=LEFT_OUT.seen_in,
+        matches=(MODULE,),
+        read=printed,
+    ),
+)
+REQUIRED = frozenset({Kind.OP_FALLBACK})
+SETTING = "print(mod.script()) right after partition_for_...(mod)"
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """A module that was printed whole shows all that a partition left out."""
+    said = evidence.of("tvm-byoc/module-printed")
+    if ("whole",) in said and ("cut",) not in said:
+        why = "the partitioned module is printed whole: what was left out would stand in it"
+        shown = Proof(State.PROVEN, why, evidence.first("tvm-byoc/module-printed"))
+    elif ("cut",) in said:
+        shown = Proof(State.UNPROVEN, "the printed module is cut: functions of it are missing", None, SETTING)
+    elif ("lowered",) in said:
+        why = "the module was printed after it was lowered: its calls no longer tell their operator"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+    else:
+        shown = Proof(State.UNPROVEN, "no partitioned module is printed", None, SETTING)
+    return {Kind.OP_FALLBACK: shown}
+
+
+READER = Reader(
+    name=NAME,
+    rules=RULES,
+    markers=MARKERS,
+    required=REQUIRED,
+    prove=prove,
+    setting=SETTING,
+    manual=__doc__,
+    silent="yes",
+    seen_in="0.8 to 0.27 (0.27 run)",
+)
