@@ -19,13 +19,12 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from fallback_gate.compilers import READERS
-from fallback_gate.compilers.book import Book
 from fallback_gate.errors import InputError
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.judging.files import Names, read, read_at
-from fallback_gate.judging.judge import Terms, judge
+from fallback_gate.judging.files import Names
+from fallback_gate.judging.judge import judge
 from fallback_gate.judging.surroundings import AUTO
+from fallback_gate.judging.terms import Options, terms
 from fallback_gate.model import Verdict
 from fallback_gate.model.environment import Environment
 from fallback_gate.model.exclusions import Outside
@@ -70,101 +69,32 @@ def check(
     names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
     rule. `policy_ref`: a commit of the repository around here; policy, rules, baseline and waiver are then
     taken as it holds them, and `Verdict.policy` has what the working tree makes of them. `rules`: files with
-    the user's own messages, beside those of the policy. `strict`: a line that
-    smells of a fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must
-    be in the logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the
-    verdict unproven. `evidence`: what instruments read beside the logs. `outside`: what files of
-    evidence say of device and load. `environment`: the machine of the run; `auto` is what logs and files tell
-    of it, `off` none. `baseline`: fallbacks that may stay,
-    while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines around each
-    that proves something. `run_at` is the time that reports show. `progress` is called with each source and
-    the bytes read of it so far. `jobs`: how many logs are read at a time, each in a process of its own, where
-    that is faster; the verdict is the same. `engine`: where; None is here, `dask` a local cluster with so
-    many jobs, `dask://HOST:PORT` the one of a scheduler. An input that can't be read is in `Verdict.errors`,
-    with exit code 2. `_closings` is for `guard`, which writes its log itself: how many closing records stand
-    in it.
+    the user's own messages, beside those of the policy. `strict`: a line that smells of a fallback and that
+    no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must be in the logs, beside what the
+    policy and the seals expect. `sealed`: a log without a seal leaves the verdict unproven. `evidence`: what
+    instruments read beside the logs. `outside`: what files of evidence say of device and load. `environment`:
+    the machine of the run; `auto` is what logs and files tell of it, `off` none. `baseline`: fallbacks that
+    may stay, while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines
+    around each that proves something. `run_at` is the time that reports show. `progress` is called with each
+    source and the bytes read of it so far. `jobs`: how many logs are read at a time, each in a process of its
+    own, where that is faster; the verdict is the same. `engine`: where; None is here, `dask` a local cluster
+    with so many jobs, `dask://HOST:PORT` the one of a scheduler. An input that can't be read is in
+    `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself: how many
+    closing records stand in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
     """
     environ = os.environ if environ is None else environ
     cwd = cwd or Path.cwd()
-    by = terms(
-        policy,
-        policy_ref=policy_ref,
-        today=today,
-        waiver_file=waiver_file,
-        release=release,
-        baseline=baseline,
-        rules=rules,
-        exit_zero=exit_zero,
-        strict=strict,
-        excerpts=excerpts,
-        run_at=run_at,
-        expect_ranks=expect_ranks,
-        sealed=sealed,
-        evidence=evidence,
-        outside=outside,
-        environment=environment,
-        cwd=cwd,
-        environ=environ,
-    )
-    arguments = [str(log) for log in logs] or list(by.policy.logs)
-    if not arguments:
-        raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
-    sources, errors = expand(arguments, cwd)
-    run = Run(key=key_of(environ), closings=_closings or {})
-    with reader_of(engine, jobs) as reader:
-        how = partial(reader, run=run, book=by.book, hash_logs=hash_logs, progress=progress)
-        how([source for source in sources if not is_trace(source)])
-        how(traces(run, sources))
-    return judge(run, by, errors)
-
-
-def terms(
-    policy: str | os.PathLike[str] | None = None,
-    *,
-    policy_ref: str | None = None,
-    cwd: Path,
-    environ: Mapping[str, str],
-    today: date | None = None,
-    waiver_file: str | os.PathLike[str] | None = None,
-    release: str | None = None,
-    baseline: str | os.PathLike[str] | Baseline | None = None,
-    rules: Sequence[str | os.PathLike[str]] = (),
-    exit_zero: bool = False,
-    strict: bool = False,
-    excerpts: bool = False,
-    run_at: datetime | None = None,
-    expect_ranks: int | None = None,
-    sealed: bool = False,
-    evidence: Sequence[Evidence] = (),
-    outside: Outside | None = None,
-    environment: Environment | str = AUTO,
-) -> Terms:
-    """As the arguments of `check`, read and found valid; raises as it does."""
-    from fallback_gate import __version__
-
-    today = today or datetime.now(timezone.utc).date()
-    if waiver_file is not None and not release:
-        raise InputError("a waiver holds for one release: name it with --release NAME")
-    files = Names(
+    names = Names(
         policy=None if policy is None else os.fspath(policy),
         rules=tuple(os.fspath(file) for file in rules),
-        baseline=None if baseline is None or isinstance(baseline, Baseline) else os.fspath(baseline),
+        baseline=baseline if baseline is None or isinstance(baseline, Baseline) else os.fspath(baseline),
         waiver=None if waiver_file is None else os.fspath(waiver_file),
     )
-    if policy_ref is None:
-        found = read(files, environ, cwd, today)
-    else:
-        found, _ = read_at(policy_ref, files, environ, cwd, today)
-    return Terms(
-        policy=found.policy,
-        book=Book(READERS, (*found.policy.rules, *found.rules)),
-        today=today,
-        own_rules=found.rules_files,
-        baseline=baseline if isinstance(baseline, Baseline) else found.baseline,
-        pardon=found.waiver,
+    options = Options(
+        today=today or datetime.now(timezone.utc).date(),
         release=release or "",
         exit_zero=exit_zero,
         strict=strict,
@@ -175,6 +105,15 @@ def terms(
         evidence=tuple(evidence),
         outside=outside,
         environment=environment,
-        tool_version=__version__,
-        absent=found.absent,
     )
+    by = terms(names, options, cwd, environ, policy_ref)
+    arguments = [str(log) for log in logs] or list(by.files.policy.logs)
+    if not arguments:
+        raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
+    sources, errors = expand(arguments, cwd)
+    run = Run(key=key_of(environ), closings=_closings or {})
+    with reader_of(engine, jobs) as reader:
+        how = partial(reader, run=run, book=by.book, hash_logs=hash_logs, progress=progress)
+        how([source for source in sources if not is_trace(source)])
+        how(traces(run, sources))
+    return judge(run, by, errors)

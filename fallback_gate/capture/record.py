@@ -27,7 +27,6 @@ class Recording:
     """What became of it: how the command ended, and why the log has no seal, if it has none. `notes` are
     for the user, a sentence each."""
 
-    log: Path
     ended: Ended
     problem: str | None
     notes: tuple[str, ...]
@@ -128,7 +127,7 @@ def record(
     if problem is None:
         written.seal(trailer)
     written.close()
-    return Recording(log, ended, problem or written.problem, tuple(notes))
+    return Recording(ended, problem or written.problem, tuple(notes))
 
 
 def _notes(closings: gather.Closings, ended: Ended) -> list[str]:

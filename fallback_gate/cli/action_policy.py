@@ -76,12 +76,8 @@ def compared(
         "policy",
         "diff",
         f"--ref={commit}",
-        "-o",
-        "json",
-        str(report),
-        "-o",
-        "markdown",
-        str(section),
+        f"--output=json={report}",
+        f"--output=markdown={section}",
     ]
     options = {
         "baseline": inputs.baseline,

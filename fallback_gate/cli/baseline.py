@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
 import click
 
-from fallback_gate.cli.options import form, judging
-from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.options import FORCE, JUDGING, Renamed, form
+from fallback_gate.cli.output import logs_of, say, to_files, to_stdout, width
 from fallback_gate.cli.progress import progress
 from fallback_gate.errors import InputError
 from fallback_gate.model import EXIT_CODES, Decision, Outcome, Verdict
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from fallback_gate.model.history import Held
 
 SHOWN = 20
-_FILE = click.option("-b", "--baseline", "file", metavar="FILE", required=True, help="The baseline.")
 
 
 @click.group(name="baseline")
@@ -33,34 +31,35 @@ def baseline_command() -> None:
 
 @baseline_command.command(name="create")
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
-@_FILE
-@judging
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@click.option("-o", "--output", cls=Renamed, formerly=("-b", "--baseline"), metavar="FILE", required=True,
+              help="Where to write it.")  # fmt: skip
+@JUDGING
+@FORCE
 def create_command(
     logs: tuple[str, ...],
-    file: str,
+    output: str,
     policy: str | None,
     today: date | None,
     rules: tuple[str, ...],
     force: bool,
 ) -> int:
-    """Write a baseline: all that fell back in these logs, except what is hot or names nothing.
+    """Write a baseline: all that fell back in LOG (as for `check`), except what is hot or names nothing.
 
     Nothing is written where the logs could not have shown every fallback. Exit code 1 says that the file was
     written and that something remains which no baseline excuses.
 
     \b
     Example:
-      fallback-gate baseline create compile.log -b baseline.json
+      fallback-gate baseline create compile.log -o baseline.json
     """
-    if os.path.lexists(file) and not force:
-        raise InputError(f"{file} is there: `fallback-gate baseline update` tightens it, --force replaces it")
-    verdict = _judged(logs, policy, today, rules, Baseline(file, growing=True))
+    if os.path.lexists(output) and not force:
+        raise InputError(f"{output} is there: `baseline update` tightens it, --force replaces it")
+    verdict = _judged(logs, policy, today, rules, Baseline(output, growing=True))
     if verdict.outcome is None or not verdict.proven:
-        return _refused(file, verdict)
-    after = _made(file, verdict)
-    to_files([(file, baseline_file.render(after))], keep=_read(verdict))
-    click.echo(safe.inline(f"wrote {file}: {_many(len(after.entries))}"))
+        return _refused(output, verdict)
+    after = _made(output, verdict)
+    to_files([(output, baseline_file.render(after))], keep=logs_of(verdict))
+    click.echo(safe.inline(f"wrote {output}: {_many(len(after.entries))}"))
     for reason in _left(verdict):
         click.echo(safe.inline(f"  not excused: {reason}"))
     return verdict.exit_code
@@ -68,20 +67,20 @@ def create_command(
 
 @baseline_command.command(name="update")
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
-@_FILE
-@judging
+@click.option("-b", "--baseline", metavar="FILE", required=True, help="The baseline.")
+@JUDGING
 @click.option("--add", is_flag=True, help="Take in what is new; without this, the list only gets shorter.")
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 where an entry would change.")
 def update_command(
     logs: tuple[str, ...],
-    file: str,
+    baseline: str,
     policy: str | None,
     today: date | None,
     rules: tuple[str, ...],
     add: bool,
     check: bool,
 ) -> int:
-    """Take what is gone out of a baseline. It is frozen while the gate is red.
+    """Take what is gone from LOG (as for `check`) out of a baseline. It is frozen while the gate is red.
 
     Red is a run that the baseline does not let pass, or that is not proven: then nothing is written, and the
     exit code is that of the run.
@@ -93,42 +92,47 @@ def update_command(
     from fallback_gate.verdict.baseline import refusal, silent
     from fallback_gate.verdict.baseline_file import load
 
-    before = load(file)
+    before = load(baseline)
     verdict = _judged(logs, policy, today, rules, before._replace(growing=add))
     if refusal(verdict):
-        return _refused(file, verdict)
+        return _refused(baseline, verdict)
     kept = silent(before, verdict)
-    after = _made(file, verdict, kept)
+    after = _made(baseline, verdict, kept)
     if kept:
         names = ", ".join(sorted({entry.compiler for entry in kept}))
         click.echo(safe.inline(f"kept {_many(len(kept))} of {names}, which this run does not show at work"))
-    with open(file, encoding="utf-8") as there:
+    with open(baseline, encoding="utf-8") as there:
         is_same = there.read() == baseline_file.render(after)
     gone, added = _only(before.entries, after.entries), _only(after.entries, before.entries)
     said = f"{_many(len(after.entries))}, {gone} gone or fewer" + (f", {added} new or more" if add else "")
     if is_same or (check and before.entries == after.entries):
-        click.echo(safe.inline(f"{file} is up to date: {_many(len(after.entries))}"))
+        click.echo(safe.inline(f"{baseline} is up to date: {_many(len(after.entries))}"))
         return 0
     if check:
-        click.echo(safe.inline(f"{file} would change: {said}"))
+        click.echo(safe.inline(f"{baseline} would change: {said}"))
         return EXIT_CODES[Outcome.BLOCKED]
-    to_files([(file, baseline_file.render(after))], keep=_read(verdict))
-    click.echo(safe.inline(f"wrote {file}: {said}"))
+    to_files([(baseline, baseline_file.render(after))], keep=logs_of(verdict))
+    click.echo(safe.inline(f"wrote {baseline}: {said}"))
     return 0
 
 
 @baseline_command.command(name="show")
 @click.argument("file", metavar="FILE")
 @form("text", "json")
-def show_command(file: str, form: str) -> None:
-    """Show what a baseline holds."""
+def show_command(file: str, format: str) -> None:
+    """Show what a baseline holds: FILE is one that `baseline create` wrote.
+
+    \b
+    Example:
+      fallback-gate baseline show baseline.json
+    """
     from fallback_gate.verdict.baseline_file import load
 
     found = load(file)
-    if form == "json":
+    if format == "json":
         to_stdout(baseline_file.render(found))
     else:
-        to_stdout(baseline_file.table(found, min(shutil.get_terminal_size((100, 24)).columns, 160)))
+        to_stdout(baseline_file.table(found, width(160)))
 
 
 def _judged(
@@ -147,11 +151,6 @@ def _made(file: str, verdict: Verdict, kept: Sequence[Held] = ()) -> Baseline:
 
     entries = tuple(sorted((*held(verdict.findings), *kept)))
     return Baseline(file, entries, verdict.tool_version, verdict.policy)
-
-
-def _read(verdict: Verdict) -> list[str]:
-    """The logs' own files, which no baseline may take the place of."""
-    return [log.path.partition("!/")[0] for log in verdict.logs]
 
 
 def _only(these: Sequence[Held], those: Sequence[Held]) -> int:
@@ -179,8 +178,8 @@ def _refused(file: str, verdict: Verdict) -> int:
         open_, settings = [], []
     head = f"{file} was not written: {refusal(verdict)}"
     for reason in (head, *logs, *open_[:SHOWN], *settings, *_left(verdict)):
-        click.echo(f"fallback-gate: {safe.inline(reason)}", err=True)
-    click.echo("fallback-gate: `fallback-gate check` with the same logs shows the whole report", err=True)
+        say(reason)
+    say("`fallback-gate check` with the same logs shows the whole report")
     red = verdict.outcome in (None, Outcome.BLOCKED)
     return verdict.exit_code if red else EXIT_CODES[Outcome.UNPROVEN]
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from fallback_gate.cli.instrument import Asked, answer, judging_evidence, settings
-from fallback_gate.cli.roofline import Amount
+from fallback_gate.cli.amounts import DECODE_STEP
+from fallback_gate.cli.instrument import Asked, answer, judging_evidence
 from fallback_gate.errors import InputError
 from fallback_gate.model import quantity
-
-_BYTES = Amount("bytes", quantity.BYTES)
 
 
 @click.command("bench")
@@ -21,10 +18,9 @@ _BYTES = Amount("bytes", quantity.BYTES)
 @click.option(
     "-b", "--baseline", multiple=True, metavar="FILE", help="Runs in good order; several are pooled."
 )
-@click.option("--peak", metavar="FILE", help="The measured peak (`fallback-gate peak -f json`).")
-@click.option("--rows", type=click.IntRange(1), help="With --peak: sequences in a decode step.")
-@click.option("--weights", type=_BYTES, help="With --peak: bytes of all weights that a step reads.")
-@click.option("--kv", type=_BYTES, default=0.0, help="With --peak: bytes of the KV cache that it reads.")
+@click.option("--peak", metavar="FILE",
+              help="The measured peak (`fallback-gate peak -f json`), for a decode step.")  # fmt: skip
+@DECODE_STEP
 @judging_evidence
 def bench_command(
     files: tuple[str, ...],
@@ -49,32 +45,28 @@ def bench_command(
       fallback-gate bench run.json --peak peak.json --rows 32 --weights 14GB
     """
     from fallback_gate.instruments import bench
+    from fallback_gate.policy.instruments import settings
 
     asked = Asked(**shared)
-    chosen = settings(bench.INSTRUMENT, asked.policy, asked.today)
+    rule = asked.rule()
     most = _reachable(peak, rows, weights, kv)
-    said = bench.read(files, chosen, baseline=baseline, reachable=most)
-    return answer(said, asked, _sheet(said.details))
+    said = bench.read(files, settings(rule.bounds, bench.INSTRUMENT), baseline=baseline, reachable=most)
+    return answer(said, asked, rule, _sheet(said.details))
 
 
 def _reachable(peak: str | None, rows: int | None, weights: float | None, kv: float) -> float | None:
     """Output tokens a second at the measured peak; None without one."""
     if peak is None:
+        if rows or weights or kv:
+            raise InputError("--rows, --weights and --kv tell a decode step at the peak: give --peak")
         return None
     if not rows or not weights:
         raise InputError("--peak needs --rows and --weights: what a decode step reads for how many sequences")
-    from fallback_gate.instruments import roofline, text
-    from fallback_gate.instruments.devices import Roof
+    from fallback_gate.instruments import peak as peaks
+    from fallback_gate.instruments import roofline
 
-    try:
-        told = json.loads(text.document(peak))
-        limits = Roof(
-            str(told["device"]), str(told["dtype"]), float(told["gemm_flops"]), float(told["copy_bandwidth"])
-        )
-        step = roofline.seconds(roofline.decode(rows, weights, kv, limits.dtype), limits)
-    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError, text.Unreadable):
-        raise InputError(f"{peak} is no peak: write it with `fallback-gate peak -f json`") from None
-    return rows / step
+    limits = peaks.roof(peak)
+    return rows / roofline.seconds(roofline.decode(rows, weights, kv, limits.dtype), limits)
 
 
 def _sheet(details: Mapping[str, Any]) -> Iterator[str]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+from fallback_gate.cli.options import together
+from fallback_gate.errors import InputError
 
 if TYPE_CHECKING:
     from fallback_gate.instruments.evidence import Evidence
     from fallback_gate.model.environment import Environment
     from fallback_gate.model.exclusions import Outside
 
-_OPTIONS: Final = (
+beside = together(
+    click.option("--trace", metavar="FILE", multiple=True,
+                 help="A kernel trace to judge beside the logs (see `trace`)."),
+    click.option("--trace-baseline", metavar="FILE", help="The trace of a good run, to compare with."),
     click.option("--counters", metavar="FILE", multiple=True,
-                 help="Hardware counters to judge beside the logs (see `counters`)."),  # fmt: skip
+                 help="Hardware counters to judge beside the logs (see `counters`)."),
     click.option("--counters-baseline", metavar="FILE", help="Counters of a good run."),
     click.option("--bench", metavar="FILE", multiple=True,
                  help="Throughput to judge beside the logs (see `bench`); several are runs of one program."),
@@ -30,74 +36,73 @@ _OPTIONS: Final = (
     click.option("--environment", metavar="auto|FILE|off", default="auto", show_default=True,
                  help="Devices, drivers and versions of the run: what logs tell of them, or a file."),
 )  # fmt: skip
+"""The options that name files of instruments: `Beside` takes what they say."""
 
 
-def beside(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name files of instruments."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+class Beside(NamedTuple):
+    """Files beside the logs, by option."""
 
+    trace: tuple[str, ...]
+    trace_baseline: str | None
+    counters: tuple[str, ...]
+    counters_baseline: str | None
+    bench: tuple[str, ...]
+    bench_baseline: tuple[str, ...]
+    numerics: str | None
+    roofline: tuple[str, ...]
+    evidence: tuple[str, ...]
+    evidence_baseline: tuple[str, ...]
+    environment: str
 
-def measured(
-    counters: tuple[str, ...],
-    counters_baseline: str | None,
-    bench: tuple[str, ...],
-    bench_baseline: tuple[str, ...],
-    numerics: str | None,
-    roofline: tuple[str, ...],
-    policy: str | None,
-    today: date | None,
-    policy_ref: str | None = None,
-) -> list[Evidence]:
-    """What these files say, looked at as the policy wants it."""
-    found: list[Evidence] = []
-    if not (counters or bench or numerics or roofline or counters_baseline or bench_baseline):
-        return found
-    from fallback_gate.cli.instrument import settings
-    from fallback_gate.errors import InputError
+    def files(self) -> list[str]:
+        """All of them, which no report may take the place of."""
+        return [name for said in self if said for name in ([said] if isinstance(said, str) else said)]
 
-    if (counters_baseline and not counters) or (bench_baseline and not bench):
-        raise InputError("a baseline compares with something: give --counters or --bench too")
-    if counters:
-        from fallback_gate.instruments.counters import read as read_counters
+    def measured(self, policy: str | None, today: date | None, policy_ref: str | None) -> list[Evidence]:
+        """What instruments say, looked at as the policy wants it. Raises `InputError`, `PolicyError`."""
+        for name in ("trace", "counters", "bench", "evidence"):
+            if getattr(self, f"{name}_baseline") and not getattr(self, name):
+                raise InputError(f"a baseline compares with something: give --{name} too")
+        return list(self._measured(policy, today, policy_ref))
 
-        chosen = settings("counters", policy, today, policy_ref)
-        found += [read_counters(file, chosen, baseline=counters_baseline) for file in counters]
-    if bench:
-        from fallback_gate.instruments.bench import read as read_bench
+    def _measured(self, policy: str | None, today: date | None, policy_ref: str | None) -> Iterator[Evidence]:
+        if self.trace:
+            from fallback_gate.cli.trace import traced
 
-        chosen = settings("bench", policy, today, policy_ref)
-        found.append(read_bench(bench, chosen, baseline=bench_baseline))
-    if numerics:
-        from fallback_gate.instruments.numerics import folder
-        from fallback_gate.instruments.numerics import read as read_tensors
+            yield from (traced(file, self.trace_baseline) for file in self.trace)
+        if self.counters or self.bench:
+            from fallback_gate.cli.instrument import rule
+            from fallback_gate.instruments import bench, counters
+            from fallback_gate.policy.instruments import settings
 
-        found.append(read_tensors(*folder(numerics)))
-    if roofline:
-        from fallback_gate.judging.gains import read as read_gains
+            bounds = rule(policy, today, policy_ref).bounds
+            chosen = settings(bounds, counters.INSTRUMENT)
+            for file in self.counters:
+                yield counters.read(file, chosen, baseline=self.counters_baseline)
+            if self.bench:
+                chosen = settings(bounds, bench.INSTRUMENT)
+                yield bench.read(self.bench, chosen, baseline=self.bench_baseline)
+        if self.numerics:
+            from fallback_gate.instruments import numerics
 
-        found += map(read_gains, roofline)
-    return found
+            yield numerics.read(*numerics.folder(self.numerics))
+        if self.roofline:
+            from fallback_gate.judging.gains import read
 
+            yield from map(read, self.roofline)
 
-def outside(evidence: tuple[str, ...], baseline: tuple[str, ...]) -> Outside | None:
-    """What files of evidence say of the device and the load; None without any."""
-    if not evidence:
-        if baseline:
-            from fallback_gate.errors import InputError
+    def outside(self) -> Outside | None:
+        """What files of evidence say of the device and the load; None without any."""
+        if not self.evidence:
+            return None
+        from fallback_gate.instruments.exclusions import read
 
-            raise InputError("a baseline compares with something: give --evidence too")
-        return None
-    from fallback_gate.instruments.exclusions import read
+        return read(self.evidence, self.evidence_baseline)
 
-    return read(evidence, baseline)
+    def machine(self) -> Environment | str:
+        """What `--environment` says: a word, or the record that a file holds."""
+        if self.environment in ("auto", "off"):
+            return self.environment
+        from fallback_gate.instruments.environment import read
 
-
-def machine(asked: str) -> Environment | str:
-    """What `--environment` says: a word, or the record that a file holds."""
-    if asked in ("auto", "off"):
-        return asked
-    from fallback_gate.instruments.environment import read
-
-    return read(asked)
+        return read(self.environment)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from fallback_gate.cli.instrument import Asked, answer, judging_evidence, settings
+from fallback_gate.cli.instrument import Asked, answer, judging_evidence
 
 MOST_KERNELS = 12
 
@@ -39,18 +39,20 @@ def counters_command(
       fallback-gate counters counter_collection.csv --device MI300X --format json
     """
     from fallback_gate.instruments import counters, devices
+    from fallback_gate.policy.instruments import settings
 
     asked = Asked(**shared)
-    chosen = settings(counters.INSTRUMENT, asked.policy, asked.today)
+    rule = asked.rule()
     roof = None
     if device:
         one = devices.device(device)
         roof = devices.roof(one.name, next(iter(one.peaks)))
+    chosen = settings(rule.bounds, counters.INSTRUMENT)
     said = counters.read(file, chosen, device=roof, baseline=baseline)
-    return answer(said, asked, _sheet(said.details, None if asked.verbose else MOST_KERNELS))
+    return answer(said, asked, rule, _sheet(said.details, None if asked.verbose else MOST_KERNELS))
 
 
-def _sheet(details: dict[str, Any] | Any, most: int | None) -> Iterator[str]:
+def _sheet(details: Mapping[str, Any], most: int | None) -> Iterator[str]:
     """The kernels that take longest, and what they look like."""
     yield "Counters (per cent of the peak, weighted by time)"
     yield f"  {'HBM':>5}  {'matrix':>6}  {'time':>6}  kernel"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fallback_gate.cli.check import Output
-from fallback_gate.cli.options import POLICY, TODAY, form
-from fallback_gate.cli.output import to_files, to_stdout, wants_color
+from fallback_gate.cli.options import COLOR, EXIT_ZERO, JUDGING, form, reports
+from fallback_gate.cli.output import deliver, in_color, to_stdout, width
 from fallback_gate.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -38,10 +35,9 @@ class _OrDiff(click.Command):
 @click.argument("old")
 @click.argument("new")
 @form("text", "json")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
-              help="Colour the text.")  # fmt: skip
+@COLOR
 @click.option("-v", "--verbose", is_flag=True, help="Also what is unchanged.")
-def diff_command(old: str, new: str, form: str, color: str, verbose: bool) -> int:
+def diff_command(old: str, new: str, format: str, color: str, verbose: bool) -> int:
     """Compare two coverage matrices, such as those of two releases.
 
     OLD and NEW are files that `coverage --into FILE` keeps.
@@ -57,10 +53,10 @@ def diff_command(old: str, new: str, form: str, color: str, verbose: bool) -> in
     from fallback_gate.reports import coverage_diff
 
     compared = compare(old, load(old), new, load(new))
-    if form == "json":
+    if format == "json":
         to_stdout(coverage_diff.as_json(compared))
     else:
-        to_stdout(coverage_diff.text(compared, color=_in_color(color), width=_width(), verbose=verbose))
+        to_stdout(coverage_diff.text(compared, color=in_color(color), width=width(140), verbose=verbose))
     return compared.exit_code
 
 
@@ -86,36 +82,13 @@ def diff_command(old: str, new: str, form: str, color: str, verbose: bool) -> in
     metavar="NAME",
     help="What was asked to run: an execution provider of ONNX Runtime, a device of OpenVINO.",
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    default="text",
-    show_default=True,
-    help="What to print on standard output.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FORMAT=PATH",
-    multiple=True,
-    type=Output(FORMS),
-    help="A report to a file; may be given several times.",
-)
-@POLICY
-@TODAY
-@click.option("--rules", metavar="FILE", multiple=True, help="Your own messages, beside the policy's.")
-@click.option("--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays.")
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colour the text report.",
-)
+@form(*FORMS)
+@reports(*FORMS)
+@JUDGING
+@EXIT_ZERO
+@COLOR
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict and what is over the red line.")
-@click.option("-v", "--verbose", is_flag=True, help="All cells; shorten nothing.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="All cells; shorten nothing.")
 def coverage_command(
     logs: tuple[str, ...],
     trace: tuple[str, ...],
@@ -123,7 +96,7 @@ def coverage_command(
     into: str | None,
     backend: str | None,
     target: str | None,
-    form: str,
+    format: str,
     output: tuple[tuple[str, str], ...],
     policy: str | None,
     today: date | None,
@@ -165,23 +138,20 @@ def coverage_command(
             exit_zero=exit_zero,
             progress=moved,
         )
-    files = [(path, _dressed(held, name)) for name, path in output if path != "-"]
+    kept = []
     if into:
         from fallback_gate.reports import coverage_file
 
-        files.append((into, coverage_file.render(held.matrix)))
-    keep = [log for log in (*logs, *trace, *floor, policy or "") if log != into]
-    to_files(files, keep=keep)
-    if form == "text":
+        kept = [(into, coverage_file.render(held.matrix))]
+    if format == "text":
         from fallback_gate.reports import coverage_report
 
-        in_color = _in_color(color)
-        to_stdout(coverage_report.text(held, color=in_color, width=_width(), verbose=verbose, quiet=quiet))
+        colour = in_color(color)
+        shown = coverage_report.text(held, color=colour, width=width(140), verbose=verbose, quiet=quiet)
     else:
-        to_stdout(_dressed(held, form))
-    for name, path in output:
-        if path == "-":
-            to_stdout(_dressed(held, name))
+        shown = _dressed(held, format)
+    inputs = [log for log in (*logs, *trace, *floor, policy or "") if log != into]
+    deliver(output, lambda name: _dressed(held, name), shown=shown, keep=inputs, beside=kept)
     return held.exit_code
 
 
@@ -196,11 +166,3 @@ def _dressed(held: Held, name: str) -> str:
         "html": coverage_html.render,
     }
     return forms[name](held)
-
-
-def _in_color(color: str) -> bool:
-    return wants_color(color, os.environ, sys.stdout.isatty())
-
-
-def _width() -> int:
-    return min(shutil.get_terminal_size((100, 24)).columns, 140)

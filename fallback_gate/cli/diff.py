@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
-import sys
 from datetime import date
 from typing import TYPE_CHECKING
 
 import click
 
-from fallback_gate.cli.options import form, judging
-from fallback_gate.cli.output import to_stdout, wants_color
+from fallback_gate.cli.options import COLOR, JUDGING, form
+from fallback_gate.cli.output import in_color, to_stdout, width
 from fallback_gate.cli.progress import progress
 from fallback_gate.errors import InputError
 
@@ -23,10 +21,9 @@ if TYPE_CHECKING:
 @click.command("diff")
 @click.argument("old")
 @click.argument("new")
-@judging
+@JUDGING
 @form("text", "json")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
-              help="Colour the text.")  # fmt: skip
+@COLOR
 @click.option("-v", "--verbose", is_flag=True, help="Also what is unchanged.")
 def diff_command(
     old: str,
@@ -34,7 +31,7 @@ def diff_command(
     policy: str | None,
     today: date | None,
     rules: tuple[str, ...],
-    form: str,
+    format: str,
     color: str,
     verbose: bool,
 ) -> int:
@@ -58,12 +55,11 @@ def diff_command(
 
     sides = [_side(name, policy, today, rules) for name in (old, new)]
     compared = compare(*sides)
-    if form == "json":
+    if format == "json":
         to_stdout(diff_report.as_json(compared))
     else:
-        in_color = wants_color(color, os.environ, sys.stdout.isatty())
-        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        to_stdout(diff_report.text(compared, color=in_color, width=width, verbose=verbose))
+        told = diff_report.text(compared, color=in_color(color), width=width(120), verbose=verbose)
+        to_stdout(told)
     return compared.exit_code
 
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable
-from datetime import date, datetime, timezone
+from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fallback_gate.cli.options import POLICY, TODAY
-from fallback_gate.cli.output import dressed, for_terminal, to_stdout, wants_color
+from fallback_gate.cli.options import COLOR, EXIT_ZERO, POLICY, TODAY, day, form, together
+from fallback_gate.cli.output import dressed, for_terminal, in_color, to_stdout
 from fallback_gate.reports import FORMATS
 
 if TYPE_CHECKING:
     from fallback_gate.instruments.evidence import Evidence
+    from fallback_gate.policy import Policy
 
 
 class Asked(NamedTuple):
-    """What the options that such commands share say."""
+    """What the options of `judging_evidence` say."""
 
     policy: str | None
     today: date | None
@@ -30,63 +30,39 @@ class Asked(NamedTuple):
     quiet: bool
     verbose: int
 
-
-def judging_evidence(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that judges evidence alone."""
-    for option in (
-        click.option("-v", "--verbose", count=True, help="Leave out and shorten nothing."),
-        click.option("-q", "--quiet", is_flag=True, help="Only the verdict."),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            show_default=True,
-            help="Colour the text report.",
-        ),  # fmt: skip
-        click.option(
-            "--exit-zero", is_flag=True, help="End with 0 where the verdict is blocked; the verdict stays."
-        ),  # fmt: skip
-        click.option(
-            "-f",
-            "--format",
-            type=click.Choice(list(FORMATS)),
-            default="text",
-            show_default=True,
-            help="What to print on standard output.",
-        ),  # fmt: skip
-        TODAY,
-        POLICY,
-    ):
-        command = option(command)
-    return command
+    def rule(self) -> Policy:
+        """The policy that judges. Raises `PolicyError`."""
+        return rule(self.policy, self.today)
 
 
-def settings(
-    instrument: str, policy: str | None, today: date | None, policy_ref: str | None = None
-) -> dict[str, float]:
-    """How the policy that will judge wants an instrument to look, as fractions."""
+judging_evidence = together(
+    POLICY, TODAY, form(*FORMATS), EXIT_ZERO, COLOR,
+    click.option("-q", "--quiet", is_flag=True, help="Only the verdict and what blocks."),
+    click.option("-v", "--verbose", count=True, help="Leave out and shorten nothing."),
+)  # fmt: skip
+"""The options of a command that judges evidence alone: `Asked` takes what they say."""
+
+
+def rule(policy: str | None, today: date | None, policy_ref: str | None = None) -> Policy:
+    """The policy of that name, else the nearest; with `policy_ref` as that commit has it."""
     from fallback_gate import policy as policies
-    from fallback_gate.policy.instruments import settings as set_by
 
-    day = today or datetime.now(timezone.utc).date()
-    if policy_ref is not None:
-        from fallback_gate.judging.files import Names, read_at
+    if policy_ref is None:
+        return policies.load(policies.find(policy, os.environ, Path.cwd()), day(today))
+    from fallback_gate.judging.files import Names, read_at
 
-        rule = read_at(policy_ref, Names(policy), os.environ, Path.cwd(), day)[0].policy
-    else:
-        rule = policies.load(policies.find(policy, os.environ, Path.cwd()), day)
-    return set_by(rule.bounds, instrument)
+    return read_at(policy_ref, Names(policy), os.environ, Path.cwd(), day(today))[0].policy
 
 
-def answer(said: Evidence, asked: Asked, sheet: Iterable[str]) -> int:
+def answer(said: Evidence, asked: Asked, rule: Policy, sheet: Iterable[str] = ()) -> int:
     """Judge, print the report (`sheet`: the instrument's own lines below the text), return the exit code."""
     from fallback_gate.judging.weigh import judge
     from fallback_gate.reports import instrument_json, safe
 
-    verdict = judge([said], asked.policy, today=asked.today, exit_zero=asked.exit_zero)
+    verdict = judge([said], rule, today=asked.today, exit_zero=asked.exit_zero)
     if asked.format == "text":
-        in_color = wants_color(asked.color, os.environ, sys.stdout.isatty())
-        report = for_terminal(verdict, color=in_color, verbose=asked.verbose, quiet=asked.quiet)
+        color = in_color(asked.color)
+        report = for_terminal(verdict, color=color, verbose=asked.verbose, quiet=asked.quiet)
         below = [] if asked.quiet else ["", *(safe.inline(line) for line in sheet)]
         to_stdout("\n".join([report.rstrip("\n"), *below]))
     elif asked.format in ("json", "json-v1"):

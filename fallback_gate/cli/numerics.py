@@ -38,7 +38,8 @@ def numerics_command(
 
     asked = Asked(**shared)
     said = numerics.read(reference, output)
-    return answer(said, asked, _sheet(numerics.rows(said.details), None if asked.verbose else MOST_TENSORS))
+    most = None if asked.verbose else MOST_TENSORS
+    return answer(said, asked, asked.rule(), _sheet(numerics.rows(said.details), most))
 
 
 def _sheet(rows: list[Mapping[str, Any]], most: int | None) -> Iterator[str]:

@@ -6,16 +6,16 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import click
 
-from fallback_gate.errors import GateError
+from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Verdict
-from fallback_gate.reports import FORMATS, WITH_PLACES
+from fallback_gate.reports import FORMATS, WITH_PLACES, safe
 
 
 class OutputError(GateError):
@@ -42,6 +42,16 @@ def run_at(environ: Mapping[str, str]) -> datetime | None:
         return datetime.now(timezone.utc)
 
 
+def in_color(choice: str) -> bool:
+    """Whether `--color` colours standard output here."""
+    return wants_color(choice, os.environ, sys.stdout.isatty())
+
+
+def width(most: int) -> int:
+    """Columns of the terminal, not more than so many."""
+    return min(shutil.get_terminal_size((100, 24)).columns, most)
+
+
 def dressed(verdict: Verdict, formats: Iterable[str], *, sarif_suppressed: bool = False) -> dict[str, str]:
     """The reports of these formats, with places of the repository around here where they show places."""
     wanted = set(formats)
@@ -49,24 +59,87 @@ def dressed(verdict: Verdict, formats: Iterable[str], *, sarif_suppressed: bool 
         from fallback_gate.cli.repository import repository
 
         verdict = replace(verdict, repository=repository(verdict, Path.cwd(), os.environ))
-    return {name: rendered(verdict, name, sarif_suppressed=sarif_suppressed) for name in wanted}
-
-
-def rendered(verdict: Verdict, name: str, *, sarif_suppressed: bool = False) -> str:
-    """The report of a format."""
-    if name == "sarif" and sarif_suppressed:
+    found = {name: FORMATS[name](verdict) for name in wanted}
+    if "sarif" in wanted and sarif_suppressed:
         from fallback_gate.reports import sarif
 
-        return sarif.render(verdict, suppressed=True)
-    return FORMATS[name](verdict)
+        found["sarif"] = sarif.render(verdict, suppressed=True)
+    return found
 
 
-def for_terminal(verdict: Verdict, *, color: bool, verbose: int, quiet: bool) -> str:
+def for_terminal(verdict: Verdict, *, color: bool, verbose: int = 0, quiet: bool = False) -> str:
     """The text report, as wide as the terminal."""
     from fallback_gate.reports import text
 
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    return text.render(verdict, color=color, verbose=verbose, quiet=quiet, width=width)
+    return text.render(verdict, color=color, verbose=verbose, quiet=quiet, width=width(120))
+
+
+def logs_of(verdict: Verdict) -> list[str]:
+    """The files that its logs are in, which no report may take the place of."""
+    return [log.path.partition("!/")[0] for log in verdict.logs]
+
+
+def publish(
+    verdict: Verdict,
+    output: Sequence[tuple[str, str]],
+    *,
+    format: str | None,
+    keep: Sequence[str],
+    color: str = "auto",
+    verbose: int = 0,
+    quiet: bool = False,
+    sarif_suppressed: bool = False,
+) -> None:
+    """Give out what `--output` asks for and, on standard output, the report of `format`, if any.
+
+    No file of the verdict's logs or in `keep` is written over. Raises `OutputError`.
+    """
+    wanted = [name for name, _ in output]
+    if format is not None and format != "text":
+        wanted.append(format)
+    written = dressed(verdict, wanted, sarif_suppressed=sarif_suppressed)
+    shown = written.get(format) if format else None
+    if format == "text":
+        shown = for_terminal(verdict, color=in_color(color), verbose=verbose, quiet=quiet)
+    deliver(output, written.__getitem__, shown=shown, keep=[*logs_of(verdict), *keep])
+
+
+def deliver(
+    output: Sequence[tuple[str, str]],
+    report: Callable[[str], str],
+    *,
+    shown: str | None,
+    keep: Sequence[str] = (),
+    beside: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Write the files of `--output` by the `report` of each format, and those `beside`; then print what is
+    `shown` anyway and what goes to `-`. Raises as `to_files`."""
+    files = [(path, report(name)) for name, path in output if path != "-"]
+    to_files([*files, *beside], keep)
+    printed = [report(name) for name, path in output if path == "-"]
+    for text in printed if shown is None else [shown, *printed]:
+        to_stdout(text)
+
+
+def must_be_new(path: str | None, force: bool) -> None:
+    """Raise `InputError` for a file that stands where one is to be written, unless it may be replaced."""
+    if path and os.path.lexists(path) and not force:
+        raise InputError(f"{path} is there; name another file, or take its place with --force")
+
+
+def to_new_file(path: str | None, text: str, hint: str, keep: Sequence[str]) -> None:
+    """Write a file that a command made for its user, with a hint what to do with it; without a path print it.
+    Raises as `to_files`."""
+    if path is None:
+        to_stdout(text)
+        return
+    to_files([(path, text)], keep)
+    click.echo(safe.inline(f"wrote {path}: {hint}"))
+
+
+def say(text: str) -> None:
+    """One line on standard error, which no terminal and no CI runner obeys."""
+    click.echo(f"fallback-gate: {safe.inline(text)}", err=True)
 
 
 def to_stdout(report: str) -> None:
@@ -81,7 +154,7 @@ def to_stdout(report: str) -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (nothing is left to close it)
 
 
-def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> None:
+def to_files(reports: Sequence[tuple[str, str | bytes]], keep: Sequence[str] = ()) -> None:
     """Write reports to their paths, all of them or none: under temporary names first, then renamed.
 
     A link stays one, and what is no file (`/dev/stderr`, a named pipe) is written to, never replaced.
@@ -105,8 +178,8 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
             os.replace(temporary, path)
         for path, report in reports:
             if path in streams:
-                with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-                    stream.write(_ended(report))
+                with open(path, "wb") as stream:
+                    stream.write(_data(report))
     except OSError as problem:
         why = problem.strerror or str(problem)
         raise OutputError(f"cannot write the report {path}: {why}; name another place") from None
@@ -115,18 +188,22 @@ def to_files(reports: Sequence[tuple[str, str]], keep: Sequence[str] = ()) -> No
             Path(temporary).unlink(missing_ok=True)
 
 
-def _beside(place: Path, report: str) -> str:
+def _beside(place: Path, report: str | bytes) -> str:
     """Write a report to a temporary file in the folder of its place, whose name is returned."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(_ended(report))
+        with os.fdopen(handle, "wb") as file:
+            file.write(_data(report))
         os.chmod(temporary, 0o644)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     return temporary
+
+
+def _data(report: str | bytes) -> bytes:
+    return report if isinstance(report, bytes) else _ended(report).encode("utf-8", "backslashreplace")
 
 
 def _ended(report: str) -> str:

@@ -16,7 +16,7 @@ from fallback_gate.reports.dump import dump
 @click.option("--repeat", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Repetitions, of which the best counts.")  # fmt: skip
 @form("text", "json")
-def peak_command(device: str | None, dtype: str, repeat: int, form: str) -> int:
+def peak_command(device: str | None, dtype: str, repeat: int, format: str) -> int:
     """Measure what this machine reaches: matrix products, attention, copies. Needs torch.
 
     The JSON form is what `fallback-gate bench --peak FILE` holds an end-to-end figure against.
@@ -29,7 +29,7 @@ def peak_command(device: str | None, dtype: str, repeat: int, form: str) -> int:
     from fallback_gate.instruments.peak import measure
 
     told = measure(device, dtype, repeat)
-    if form == "json":
+    if format == "json":
         to_stdout(dump(told))
         return 0
     to_stdout(

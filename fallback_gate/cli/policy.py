@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, timedelta
 from importlib.resources import files as resources
 from pathlib import Path
 
 import click
 
 from fallback_gate import policy as policies
-from fallback_gate.cli.options import Day, form
-from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.options import FORCE, NEW_FILE, RULES, TODAY, day, form
+from fallback_gate.cli.output import logs_of, must_be_new, to_new_file, to_stdout
 from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
@@ -21,9 +21,9 @@ from fallback_gate.policy.find import NAMES
 from fallback_gate.reports import safe
 from fallback_gate.reports.dump import dump
 
-_TODAY = click.option(
-    "--today", type=Day(), metavar="YYYY-MM-DD", help="As of this day (UTC) [default: today]."
-)
+_NAME = click.option("--name", metavar="NAME", help="The policy's name [default: the file's].")
+_POLICY = click.option("-p", "--policy", multiple=True, hidden=True)  # said as to the commands that judge
+_LINT = "read each line, then `fallback-gate policy lint {}`"
 
 
 @click.group(name="policy")
@@ -36,11 +36,11 @@ policy_command.add_command(policy_diff_command)
 
 @policy_command.command(name="init")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it [default: standard output].")
-@click.option("--name", metavar="NAME", help="The policy's name [default: the file's].")
-@click.option("--rules", metavar="FILE", multiple=True, help="Your own messages.")
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
-@_TODAY
+@NEW_FILE
+@_NAME
+@RULES
+@FORCE
+@TODAY
 def init_command(
     logs: tuple[str, ...],
     output: str | None,
@@ -49,7 +49,7 @@ def init_command(
     force: bool,
     today: date | None,
 ) -> int:
-    """Write a first policy from what fell back in these logs.
+    """Write a first policy from what fell back in LOG, which is as for `check`.
 
     It is safe as it stands: what the log names of your own code is hot, and each cold entry is commented out
     until you give it a reason, an owner and a date.
@@ -60,15 +60,10 @@ def init_command(
     """
     from fallback_gate.policy.draft import draft
 
-    if output and os.path.lexists(output) and not force:
-        raise InputError(f"{output} is there; name another file, or take its place with --force")
+    must_be_new(output, force)
     verdict = _judged(logs, "builtin:strict", rules, today)
     text = draft(verdict, name or _name(output), safe.inline)
-    if output is None:
-        to_stdout(text)
-        return 0
-    to_files([(output, text)], keep=[log.path.partition("!/")[0] for log in verdict.logs])
-    click.echo(safe.inline(f"wrote {output}: read each line, then `fallback-gate policy lint {output}`"))
+    to_new_file(output, text, _LINT.format(output), keep=logs_of(verdict))
     return 0
 
 
@@ -92,46 +87,55 @@ def _judged(logs: Sequence[str], policy: str, rules: Sequence[str], today: date 
 
 @policy_command.command(name="hot")
 @click.argument("trace")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it [default: standard output].")
-@click.option("--name", metavar="NAME", help="The policy's name [default: the file's].")
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
-@_TODAY
+@NEW_FILE
+@_NAME
+@FORCE
+@TODAY
 def hot_command(trace: str, output: str | None, name: str | None, force: bool, today: date | None) -> int:
     """Write a first policy from a kernel trace: hot is what ran in every step.
 
-    The trace of an uncompiled run, with stacks (torch.profiler, with_stack=True), tells most.
+    TRACE is a file as `trace` reads it. That of an uncompiled run, with stacks (torch.profiler,
+    with_stack=True), tells most.
+
+    \b
+    Example:
+      fallback-gate policy hot eager.json.gz -o fallback-gate.yaml
     """
     from fallback_gate.instruments.trace import kernels, ran, read
-    from fallback_gate.policy.hot import hot_policy
+    from fallback_gate.policy.draft_from_trace import hot_policy
 
-    if output and os.path.lexists(output) and not force:
-        raise InputError(f"{output} is there; name another file, or take its place with --force")
+    must_be_new(output, force)
     summary = read(trace)
     if not summary.steps:
         raise InputError(f"{trace}: {summary.problem or 'no steps were found in it'}")
     compiled = summary.by_origin[kernels.GENERATED] > 0
-    day = today or datetime.now(timezone.utc).date()
-    text = hot_policy(ran(summary), trace, name or _name(output), day, safe.inline, compiled=compiled)
-    if output is None:
-        to_stdout(text)
-        return 0
-    to_files([(output, text)], keep=[trace])
-    click.echo(safe.inline(f"wrote {output}: read each line, then `fallback-gate policy lint {output}`"))
+    called = name or _name(output)
+    text = hot_policy(ran(summary), trace, called, day(today), safe.inline, compiled=compiled)
+    to_new_file(output, text, _LINT.format(output), keep=[trace])
     return 0
 
 
 @policy_command.command(name="lint")
 @click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
+@_POLICY
 @click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")
 @click.option("--within", metavar="DAYS", type=click.IntRange(0, 3650), default=14, show_default=True,
               help="Name entries that expire within so many days.")  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit code 1 also where an entry is only about to expire.")
-@_TODAY
+@TODAY
 @form("text", "json")
 def lint_command(
-    files: tuple[str, ...], logs: tuple[str, ...], within: int, strict: bool, today: date | None, form: str
+    files: tuple[str, ...],
+    policy: tuple[str, ...],
+    logs: tuple[str, ...],
+    within: int,
+    strict: bool,
+    today: date | None,
+    format: str,
 ) -> int:
     """Find what is wrong with policies: contradictions, entries that are too wide, unused or about to expire.
+
+    A policy is a FILE or builtin:NAME [default: the nearest policy].
 
     Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
 
@@ -143,14 +147,13 @@ def lint_command(
     from fallback_gate.compilers import READERS
     from fallback_gate.policy.advice import advise
 
-    day = today or datetime.now(timezone.utc).date()
-    found = []
-    valid, problems = _loaded(files, day)
-    for file, policy in valid:
-        findings = _judged(logs, file, (), day).findings if logs else None
-        known = {*READERS, *(rule.compiler for rule in policy.rules)}
-        found += advise(policy, day, timedelta(days=within), known, findings)
-    if form == "json":
+    as_of, found = day(today), []
+    valid, problems = _loaded((*files, *policy), as_of)
+    for file, loaded in valid:
+        findings = _judged(logs, file, (), as_of).findings if logs else None
+        known = {*READERS, *(rule.compiler for rule in loaded.rules)}
+        found += advise(loaded, as_of, timedelta(days=within), known, findings)
+    if format == "json":
         data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
         to_stdout(dump(data))
     else:
@@ -163,10 +166,13 @@ def lint_command(
 
 @policy_command.command(name="test")
 @click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
-@_TODAY
+@_POLICY
+@TODAY
 @click.option("-v", "--verbose", is_flag=True, help="Also the cases that are right.")
-def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> int:
+def test_command(files: tuple[str, ...], policy: tuple[str, ...], today: date | None, verbose: bool) -> int:
     """Try policies on the cases that stand in them under `tests`: this log, this verdict.
+
+    A policy is a FILE or builtin:NAME [default: the nearest policy].
 
     Exit codes: 0 all are right, or there is none, 1 one is not, 2 a policy that is not valid, or a log that
     could not be read.
@@ -177,17 +183,16 @@ def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> i
     """
     from fallback_gate.walks.trial import trial
 
-    day = today or datetime.now(timezone.utc).date()
-    tried = wrong = untried = 0
-    valid, problems = _loaded(files, day)
-    for file, policy in valid:
-        if not policy.tests:
+    as_of, tried, wrong, untried = day(today), 0, 0, 0
+    valid, problems = _loaded((*files, *policy), as_of)
+    for file, loaded in valid:
+        if not loaded.tests:
             click.echo(safe.inline(f"{file}: no case stands in it under `tests`; docs/policy.md shows one"))
         elif file.startswith(shipped.PREFIX) and not shipped.has_samples():
             click.echo(safe.inline(f"{file}: not tried, its cases need sample_logs; run this in a clone"))
         else:
-            for case in policy.tests:
-                result = trial(case, file, day)
+            for case in loaded.tests:
+                result = trial(case, file, as_of)
                 tried, wrong = tried + 1, wrong + bool(result.wrong)
                 untried += result.untried
                 if result.wrong or verbose:
@@ -205,22 +210,35 @@ def test_command(files: tuple[str, ...], today: date | None, verbose: bool) -> i
 
 @policy_command.command(name="show")
 @click.argument("file", required=False, metavar="[FILE|builtin:NAME]")
-@_TODAY
+@_POLICY
+@TODAY
 @form("text", "json")
-def show_command(file: str | None, today: date | None, form: str) -> None:
-    """Show the policy as it judges: with all that it extends, and where each entry stands."""
-    from fallback_gate.policy.show import shown
+def show_command(file: str | None, policy: tuple[str, ...], today: date | None, format: str) -> None:
+    """Show the policy as it judges: with all that it extends, and where each entry stands.
+
+    It is a FILE or builtin:NAME [default: the nearest policy].
+
+    \b
+    Examples:
+      fallback-gate policy show
+      fallback-gate policy show builtin:llm-decode
+    """
+    from fallback_gate.policy.show import as_data
     from fallback_gate.reports import policy_report
 
-    day = today or datetime.now(timezone.utc).date()
-    policy = policies.load(file or policies.find(None, os.environ, Path.cwd()), day)
-    said = shown(policy, day)
-    to_stdout(policy_report.as_json(said) if form == "json" else policy_report.text(said))
+    named = file or next(iter(policy), None)
+    said = as_data(policies.load(policies.find(named, os.environ, Path.cwd()), day(today)), day(today))
+    to_stdout(policy_report.as_json(said) if format == "json" else policy_report.text(said))
 
 
 @policy_command.command(name="schema")
 def schema_command() -> None:
-    """Print the JSON Schema of policies, for editors and for `check-jsonschema`."""
+    """Print the JSON Schema of policies, for editors and for `check-jsonschema`.
+
+    \b
+    Example:
+      fallback-gate policy schema > fallback-gate.schema.json
+    """
     to_stdout(resources("fallback_gate.policy").joinpath("schema.json").read_text(encoding="utf-8"))
 
 

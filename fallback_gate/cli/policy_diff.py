@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import os
-from datetime import date, datetime, timezone
+from collections.abc import Iterator
+from datetime import date
+from itertools import islice
 from pathlib import Path
 
 import click
 
 from fallback_gate import policy as policies
-from fallback_gate.cli.options import TODAY, form
-from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.options import TODAY, day, form, reports
+from fallback_gate.cli.output import deliver
 from fallback_gate.model import PolicySummary
 from fallback_gate.reports import policy_changes
 
 
-@click.command(name="diff")
+class _TwoWords(click.Command):
+    """The command, which also takes `-o FORMAT PATH`, as it once was."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words, the two as one."""
+        return super().parse_args(ctx, list(_joined(args)))
+
+
+def _joined(args: list[str]) -> Iterator[str]:
+    words = iter(args)
+    for word in words:
+        yield word
+        if word in ("-o", "--output") and (told := next(words, None)) is not None:
+            yield "=".join([told, *islice(words, 1)]) if told in policy_changes.FORMATS else told
+
+
+@click.command(name="diff", cls=_TwoWords)
 @click.argument("policies_", nargs=-1, metavar="OLD NEW | --ref REF [POLICY]")
-@click.option("--ref", metavar="REF", help="OLD is how the files of NEW stand at this git commit.")
+@click.option("--ref", metavar="REF", help="Compare with the files as this git commit has them.")
 @click.option("--rules", metavar="FILE", multiple=True, help="With --ref: also your own messages.")
 @click.option("-b", "--baseline", metavar="FILE", help="With --ref: also this baseline.")
 @click.option("--waiver", metavar="FILE", help="With --ref: also this waiver.")
 @TODAY
 @form(*policy_changes.FORMATS)
-@click.option("-o", "--output", type=(click.Choice(list(policy_changes.FORMATS)), str), multiple=True,
-              metavar="FORMAT PATH", help="Also write it to a file; may be given several times.")  # fmt: skip
+@reports(*policy_changes.FORMATS)
 def policy_diff_command(
     policies_: tuple[str, ...],
     ref: str | None,
@@ -32,12 +49,13 @@ def policy_diff_command(
     baseline: str | None,
     waiver: str | None,
     today: date | None,
-    form: str,
+    format: str,
     output: tuple[tuple[str, str], ...],
 ) -> int:
     """Say what a policy loosens and what it tightens, key by key, with all that it extends.
 
-    OLD and NEW are a FILE or builtin:NAME.
+    OLD and NEW are a FILE or builtin:NAME; with --ref REF, OLD is how the files of POLICY stand at that
+    commit [default: the nearest policy].
 
     Exit codes: 0 nothing is looser, 1 something is, or changed in a way that nobody can rank, 2 usage, or a
     policy that is not valid.
@@ -47,7 +65,7 @@ def policy_diff_command(
       fallback-gate policy diff old.yaml fallback-gate.yaml
       fallback-gate policy diff --ref origin/main
     """
-    day = today or datetime.now(timezone.utc).date()
+    as_of = day(today)
     if ref is None:
         if len(policies_) != 2:
             raise click.UsageError("give OLD and NEW, or --ref REF and at most one policy")
@@ -55,25 +73,30 @@ def policy_diff_command(
             raise click.UsageError("--rules, --baseline and --waiver are compared with --ref alone")
         from fallback_gate.policy.changes import compare
 
-        before, after = (policies.load(name, day) for name in policies_)
-        old, new, changes = before.summary, after.summary, compare(before, after, day)
+        before, after = (policies.load(name, as_of) for name in policies_)
+        old, new, changes = before.summary, after.summary, compare(before, after, as_of)
     else:
         if len(policies_) > 1:
             raise click.UsageError("with --ref, give at most one policy")
-        old, new = _at(ref, (*policies_, None)[0], rules, baseline, waiver, day)
+        old, new = _at(ref, (*policies_, None)[0], rules, baseline, waiver, as_of)
         changes = old.changes
     told = policy_changes.Told(old, new, changes)
-    reports = [(path, policy_changes.FORMATS[name](told)) for name, path in output]
-    to_files(reports, keep=[*policies_, *rules, baseline or "", waiver or ""])
-    to_stdout(policy_changes.FORMATS[form](told))
+    inputs = [*policies_, *rules, baseline or "", waiver or ""]
+    report = {name: render(told) for name, render in policy_changes.FORMATS.items()}
+    deliver(output, report.__getitem__, shown=report[format], keep=inputs)
     return told.exit_code
 
 
 def _at(
-    ref: str, policy: str | None, rules: tuple[str, ...], baseline: str | None, waiver: str | None, day: date
+    ref: str,
+    policy: str | None,
+    rules: tuple[str, ...],
+    baseline: str | None,
+    waiver: str | None,
+    today: date,
 ) -> tuple[PolicySummary, PolicySummary]:
     from fallback_gate.judging.files import Names, read_at
 
     names = Names(policy, rules, baseline, waiver)
-    then, now = read_at(ref, names, os.environ, Path.cwd(), day)
+    then, now = read_at(ref, names, os.environ, Path.cwd(), today)
     return then.policy.summary, now.policy.summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,27 +22,21 @@ def progress() -> Iterator[Callable[[Source, int], None] | None]:
         return
     import click
 
-    bar = None
+    bar = click.progressbar(length=0)
     shown: Source | None = None
+    with ExitStack() as stack:
 
-    def moved(source: Source, done: int) -> None:
-        nonlocal bar, shown
-        if not source.size or source.size < WORTH_SHOWING:
-            return
-        if source is not shown:
-            if bar is not None:
-                bar.__exit__(None, None, None)
-            bar = click.progressbar(length=source.size, label=source.path[-40:], file=sys.stderr)
-            bar.__enter__()
-            shown = source
-        assert bar is not None
-        bar.update(max(0, min(done, source.size) - bar.pos))
+        def moved(source: Source, done: int) -> None:
+            nonlocal bar, shown
+            if not source.size or source.size < WORTH_SHOWING:
+                return
+            if source is not shown:
+                stack.close()
+                made = click.progressbar(length=source.size, label=source.path[-40:], file=sys.stderr)
+                bar, shown = stack.enter_context(made), source
+            bar.update(max(0, min(done, source.size) - bar.pos))
 
-    try:
         yield moved
-    finally:
-        if bar is not None:
-            bar.__exit__(None, None, None)
 
 
 @contextmanager

@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fallback_gate import __version__
 from fallback_gate.capture.print_env import FORMS as ENV_FORMS
 from fallback_gate.capture.print_env import rendered as rendered_env
-from fallback_gate.cli.check import Output
-from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
+from fallback_gate.cli.options import (
+    BASELINE,
+    JUDGING,
+    RELEASE,
+    WAIVER,
+    InSections,
+    day,
+    reports,
+    together,
+)
+from fallback_gate.cli.output import for_terminal, publish, run_at, say, to_stdout, wants_color
 from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Recorded, Verdict
-from fallback_gate.reports import WITH_EXCERPTS, safe
+from fallback_gate.reports import FORMATS, WITH_EXCERPTS, safe
 
 if TYPE_CHECKING:
     from fallback_gate.capture.process import Ended
 
 
-@click.command("record", context_settings={"max_content_width": 100, "allow_interspersed_args": False})
+_JUDGED = ("policy", "rules", "baseline", "waiver", "release", "today")  # as by `check`
+_SECTIONS = {
+    "Recording": ("log", "compilers", "strict_modes", "expect_ranks"),
+    "At its end, with --check": ("check", *_JUDGED, "output"),
+    "Instead": ("print_env", "print_environment"),
+}
+
+
+@click.command(
+    "record", cls=InSections, sections=_SECTIONS, context_settings={"allow_interspersed_args": False}
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] COMMAND...")
 @click.option("-l", "--log", default="compile.log", show_default=True, metavar="FILE",
               help="Where the log goes; structured traces go beside it, into FILE.traces/.")  # fmt: skip
@@ -35,10 +55,8 @@ if TYPE_CHECKING:
 @click.option("--print-env", type=click.Choice(list(ENV_FORMS)), help="Print the settings; run nothing.")
 @click.option("--print-environment", is_flag=True,
               help="Print devices, drivers, versions, caches, for `check --environment`.")  # fmt: skip
-@click.option("--check", "judge", is_flag=True, help="Judge the log when the command has ended.")
-@click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="With --check: the policy that judges.")
-@click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
-              help="With --check: also write this report; may be given several times.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Judge the log when the command has ended.")
+@together(JUDGING, BASELINE, WAIVER, RELEASE, reports(*FORMATS))
 def record_command(
     command: tuple[str, ...],
     log: str,
@@ -47,11 +65,11 @@ def record_command(
     expect_ranks: int | None,
     print_env: str | None,
     print_environment: bool,
-    judge: bool,
-    policy: str | None,
+    check: bool,
     output: tuple[tuple[str, str], ...],
+    **by: Any,
 ) -> int:
-    """Run a command so that its log proves something.
+    """Run COMMAND so that its log proves something.
 
     Sets what makes each compiler show its fallbacks, passes the command's output on as it is, and writes it
     to a log that is sealed at its end. The exit code is the command's; with --check it is the gate's,
@@ -73,10 +91,14 @@ def record_command(
         return 0
     if not command:
         raise click.UsageError("no command was given: fallback-gate record -- COMMAND...")
-    if not judge and (policy or output):
-        raise click.UsageError("--policy and --output need --check; or judge later: fallback-gate check LOG")
-    if judge:
-        _load(policy)
+    given = [f"--{name}" for name, value in {**by, "output": output}.items() if value]
+    if given and not check:
+        verb = "needs" if len(given) == 1 else "need"
+        raise click.UsageError(
+            f"{' and '.join(given)} {verb} --check; or judge later: fallback-gate check LOG"
+        )
+    if check:
+        _load(by)
     from fallback_gate.capture.record import record
 
     done = record(
@@ -88,16 +110,16 @@ def record_command(
         strict_modes=strict_modes,
         expect_ranks=expect_ranks,
         mask=safe.redact,
-        tell=_say,
+        tell=say,
     )
     for note in done.notes:
-        _say(note)
+        say(note)
     if done.problem:
-        _say(f"{log} is not sealed: {done.problem}")
-    if judge:
-        return _judged(log, policy, output, done.ended)
+        say(f"{log} is not sealed: {done.problem}")
+    if check:
+        return _judged(log, by, output, done.ended)
     if not done.problem:
-        _say(f"recorded {log}; judge it with: fallback-gate check {log}")
+        say(f"recorded {log}; judge it with: fallback-gate check {log}")
     return done.ended.exit_status
 
 
@@ -112,42 +134,49 @@ def _print_env(command: tuple[str, ...], log: str, names: list[str], strict: boo
     versions = found.versions(command, os.environ, packages)
     settings = plan(chosen(names, versions), {}, str(folder_of(Path(log))), versions, strict=strict)
     to_stdout(rendered_env(settings.variables, form))
-    _say("settings alone: the seal and the in-process hook come with a recording only")
+    say("settings alone: the seal and the in-process hook come with a recording only")
 
 
 def _print_environment(command: tuple[str, ...]) -> None:
     """Print the record of this machine, and of the command's Python, or the one on the path."""
-    import json
-
     from fallback_gate.capture import found, machine
     from fallback_gate.model import environment
+    from fallback_gate.reports.dump import dump
 
     python, installed = found.installed(command or ("python3",), os.environ, machine.asked())
     record = environment.as_data(machine.environment(os.environ, python, installed))
-    to_stdout(json.dumps({"schema": environment.SCHEMA, **record}, indent=2))
+    to_stdout(dump({"schema": environment.SCHEMA, **record}))
 
 
-def _load(policy: str | None) -> None:
-    """Load the policy once before a long run, so that a mistake in it is told at once."""
-    from datetime import datetime, timezone
+def _load(by: Mapping[str, Any]) -> None:
+    """Load what judges once before a long run, so that a mistake in it is told at once."""
+    from fallback_gate.judging.files import Names, read
 
-    from fallback_gate import policy as policies
-
-    reference = policies.find(policy, os.environ, Path.cwd())
-    policies.load(reference, datetime.now(timezone.utc).date())
+    names = Names(by["policy"], by["rules"], by["baseline"], by["waiver"])
+    read(names, os.environ, Path.cwd(), day(by["today"]))
 
 
-def _judged(log: str, policy: str | None, output: tuple[tuple[str, str], ...], ended: Ended) -> int:
+def _judged(log: str, by: Mapping[str, Any], output: tuple[tuple[str, str], ...], ended: Ended) -> int:
     """Judge the log, report, and say whose exit code it is."""
     from fallback_gate.gate import check
 
     try:
-        excerpts = not WITH_EXCERPTS.isdisjoint(name for name, _ in output)
-        verdict = check([log], policy, excerpts=excerpts, run_at=run_at(os.environ), sealed=True)
+        verdict = check(
+            [log],
+            by["policy"],
+            today=by["today"],
+            rules=by["rules"],
+            baseline=by["baseline"],
+            waiver_file=by["waiver"],
+            release=by["release"],
+            excerpts=not WITH_EXCERPTS.isdisjoint(name for name, _ in output),
+            run_at=None if by["today"] else run_at(os.environ),
+            sealed=True,
+        )
     except GateError as wrong:
         if not ended.exit_status:
             raise
-        _say(str(wrong))
+        say(str(wrong))
         return _said(ended, None)
     failed = ended.exit_status != 0
     recorded = Recorded(
@@ -157,14 +186,10 @@ def _judged(log: str, policy: str | None, output: tuple[tuple[str, str], ...], e
         exit_code_of="command" if failed else "gate",
     )
     verdict = replace(verdict, recorded=recorded)
-    read = [one.path.partition("!/")[0] for one in verdict.logs] + [policy or ""]
-    reports = dressed(verdict, (name for name, _ in output))
-    to_files([(path, reports[name]) for name, path in output if path != "-"], keep=read)
-    for name, path in output:
-        if path == "-":
-            to_stdout(reports[name])
+    kept = [by["policy"] or "", by["baseline"] or "", by["waiver"] or "", *by["rules"]]
+    publish(verdict, output, format=None, keep=kept)
     in_color = wants_color("auto", os.environ, sys.stderr.isatty())
-    click.echo(for_terminal(verdict, color=in_color, verbose=0, quiet=False), err=True, nl=False)
+    click.echo(for_terminal(verdict, color=in_color), err=True, nl=False)
     return _said(ended, verdict)
 
 
@@ -173,13 +198,8 @@ def _said(ended: Ended, verdict: Verdict | None) -> int:
     outcome = verdict.outcome.value if verdict and verdict.outcome else "without a verdict"
     if ended.exit_status:
         how = f"ended by {ended.signal}" if ended.signal else "failed"
-        _say(f"exit code {ended.exit_status} is the command's own, which {how}; the gate says {outcome}")
+        say(f"exit code {ended.exit_status} is the command's own, which {how}; the gate says {outcome}")
         return ended.exit_status
     code = verdict.exit_code if verdict else InputError.exit_code
-    _say(f"exit code {code} is the gate's: {outcome}; the command itself succeeded")
+    say(f"exit code {code} is the gate's: {outcome}; the command itself succeeded")
     return code
-
-
-def _say(text: str) -> None:
-    """One line on standard error, which no terminal and no CI runner obeys."""
-    click.echo(f"fallback-gate: {safe.inline(text)}", err=True)

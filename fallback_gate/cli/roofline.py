@@ -2,119 +2,62 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping
-from datetime import date
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fallback_gate.cli.options import Day, Typed, form
-from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.amounts import BANDWIDTH, BYTES, DECODE_STEP, FLOPS, GAIN, KERNEL, RATE
+from fallback_gate.cli.instrument import Asked, answer, rule
+from fallback_gate.cli.options import POLICY, TODAY, InSections, form
+from fallback_gate.cli.output import say, to_files, to_stdout
 from fallback_gate.errors import InputError
-from fallback_gate.model import quantity
 
 if TYPE_CHECKING:
     from fallback_gate.instruments.devices import Roof
     from fallback_gate.instruments.roofline import Reading, Work
+    from fallback_gate.policy import Policy
+
+_SECTIONS: Final = {
+    "Device": ("device", "dtype", "sparse", "peak", "bandwidth"),
+    "One kernel": ("flops", "bytes", "matmul", "rows", "weights", "kv"),
+    "A fusion": ("kernel", "bytes_before", "bytes_after", "claim", "gains", "policy", "today"),
+    "Reports": ("plot", "counters", "devices", "format"),
+}
 
 
-class Amount(Typed[float]):
-    """An amount with a unit."""
-
-    def __init__(self, name: str, units: Mapping[str, float]) -> None:
-        self.name, self.units = name, units
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the amount."""
-        if isinstance(value, float):
-            return value
-        try:
-            return quantity.amount(value, self.units)
-        except ValueError as wrong:
-            self.fail(str(wrong), param, ctx)
-
-
-class Kernel(Typed[tuple[float, float]]):
-    """FLOP:BYTES."""
-
-    name = "flop:bytes"
-
-    def convert(
-        self, value: str | tuple[float, float], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, float]:
-        """Read both amounts."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return quantity.kernel(value)
-        except ValueError as wrong:
-            self.fail(str(wrong), param, ctx)
-
-
-class Gain(Typed[float]):
-    """A gain as a factor or a percentage."""
-
-    name = "gain"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """`2`, `2x` and `100%` are the same."""
-        if isinstance(value, float):
-            return value
-        try:
-            return quantity.gain(value)
-        except ValueError as wrong:
-            self.fail(str(wrong), param, ctx)
-
-
-_BYTES, _FLOPS = Amount("bytes", quantity.BYTES), Amount("flop", quantity.FLOPS)
-_OPTIONS = (
-    click.option("-d", "--device", metavar="NAME", help="A device of the table (--devices lists it)."),
-    click.option("--dtype", default="bf16", show_default=True, help="Precision of the arithmetic."),
-    click.option("--sparse", is_flag=True, help="The peak with 2:4 sparsity, not the dense one."),
-    click.option("--peak", type=Amount("flop/s", quantity.RATE), help="Your device's peak, as 990TFLOPS."),
-    click.option("--bandwidth", type=Amount("bytes/s", quantity.BANDWIDTH), help="Its memory, as 3.35TB/s."),
-    click.option("--flops", type=_FLOPS, help="Arithmetic of one kernel, as 137GFLOP."),
-    click.option("--bytes", "moved", type=_BYTES, help="Bytes that it reads and writes, as 201MB."),
-    click.option("--matmul", metavar="MxNxK", help="A matrix product, ideal and without reuse."),
-    click.option("--rows", type=click.IntRange(1), help="A decode step: sequences in the batch."),
-    click.option("--weights", type=_BYTES, help="A decode step: bytes of all weights that it reads."),
-    click.option(
-        "--kv", type=_BYTES, default=0.0, help="A decode step: bytes of the KV cache that it reads."
-    ),
-    click.option("--kernel", type=Kernel(), multiple=True, help="A fusion: a kernel before, FLOP:BYTES."),
-    click.option("--bytes-before", type=_BYTES, help="A fusion: bytes of all kernels before."),
-    click.option("--bytes-after", type=_BYTES, help="A fusion: bytes of the fused kernel."),
-    click.option("--claim", type=Gain(), metavar="GAIN", help="The gain that was promised, as 2x or 15%."),
-    click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="The policy that judges the claim."),
-    click.option("--today", type=Day(), metavar="YYYY-MM-DD", help="Judge as of this day (UTC)."),
-    click.option("--counters", metavar="FILE", help="Kernels to plot, from Nsight Compute."),
-    click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline: FILE.svg or FILE.png."),
-    click.option("--gains", metavar="FILE", help="Judge a file of gains, each with its fusion (docs)."),
-    click.option("--devices", is_flag=True, help="List the devices with their peaks and sources."),
-    form("text", "json"),
-)
-
-
-def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-@click.command("roofline")
-@_with_options
+@click.command("roofline", cls=InSections, sections=_SECTIONS)
+@click.option("-d", "--device", metavar="NAME", help="A device of the table (--devices lists it).")
+@click.option("--dtype", default="bf16", show_default=True, help="Precision of the arithmetic.")
+@click.option("--sparse", is_flag=True, help="The peak with 2:4 sparsity, not the dense one.")
+@click.option("--peak", type=RATE, help="Your device's peak, as 990TFLOPS.")
+@click.option("--bandwidth", type=BANDWIDTH, help="Its memory, as 3.35TB/s.")
+@click.option("--flops", type=FLOPS, help="Arithmetic of one kernel, as 137GFLOP.")
+@click.option("--bytes", type=BYTES, help="Bytes that it reads and writes, as 201MB.")
+@click.option("--matmul", metavar="MxNxK", help="A matrix product, ideal and without reuse.")
+@DECODE_STEP
+@click.option("--kernel", type=KERNEL, multiple=True, help="A kernel before, FLOP:BYTES.")
+@click.option("--bytes-before", type=BYTES, help="Bytes of all kernels before.")
+@click.option("--bytes-after", type=BYTES, help="Bytes of the fused kernel.")
+@click.option("--claim", type=GAIN, metavar="GAIN", help="The gain that was promised, as 2x or 15%.")
+@click.option("--gains", metavar="FILE", help="A file of gains, each with its fusion: judge them all.")
+@POLICY
+@TODAY
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the roofline: FILE.svg or FILE.png.")
+@click.option("--counters", metavar="FILE", help="With --plot: kernels to draw, from Nsight Compute.")
+@click.option("--devices", is_flag=True, help="List the devices with their peaks and sources.")
+@form("text", "json")
 def roofline_command(
-    form: str, devices: bool, plot: Path | None, counters: str | None, gains: str | None, **asked: Any
+    format: str, devices: bool, plot: Path | None, counters: str | None, gains: str | None, **asked: Any
 ) -> int:
     """Say what bounds a kernel, and how much a fusion can gain at most.
 
     Bytes bound a kernel whose arithmetic for each byte is below the machine's balance; a fusion of such
     kernels gains what it saves in bytes, and no more.
 
-    Exit codes: 0, 1 where a claim is above the bound, 2 usage.
+    Exit codes: 0, 1 where a claim is above the bound, 2 usage, 3 where a file of gains does not tell.
 
     \b
     Examples:
@@ -130,32 +73,29 @@ def roofline_command(
 
         rows = roofline.device_data(table())
         listed = {"schema": "fallback-gate/devices-1", "devices": rows}
-        to_stdout(dump.dump(listed) if form == "json" else roofline_report.devices(rows))
+        to_stdout(dump.dump(listed) if format == "json" else roofline_report.devices(rows))
         return 0
     if gains:
-        return _gains(gains, form, asked["policy"], asked["today"])
+        from fallback_gate.judging.gains import read
+
+        shared = Asked(asked["policy"], asked["today"], format, False, "auto", False, 0)
+        return answer(read(gains), shared, shared.rule())
     roof = _roof(asked)
     reading = _reading(roof, asked)
     if plot is not None:
         _plot(roof, reading, counters, plot)
     elif counters:
         raise InputError("--counters are kernels to plot: name the picture with --plot FILE.svg")
-    held = _held(reading, asked["policy"], asked["today"])
+    held = None
+    if reading.claim_over_bound is not None:
+        held = _held(reading, reading.claim_over_bound, rule(asked["policy"], asked["today"]))
     refused = held is not None and held[0] == "refused"
     told = roofline.data(reading)
-    if form == "json":
+    if format == "json":
         to_stdout(dump.dump({**told, "verdict": held[0] if held else None, "exit_code": int(refused)}))
     else:
         to_stdout(roofline_report.text(told, held[1] if held else None))
     return int(refused)
-
-
-def _gains(path: str, form: str, policy: str | None, today: date | None) -> int:
-    from fallback_gate.cli.instrument import Asked, answer
-    from fallback_gate.judging.gains import read
-
-    shared = Asked(policy, today, form, exit_zero=False, color="auto", quiet=False, verbose=0)
-    return answer(read(path), shared, ())
 
 
 def _roof(asked: Mapping[str, Any]) -> Roof | None:
@@ -164,22 +104,17 @@ def _roof(asked: Mapping[str, Any]) -> Roof | None:
     from fallback_gate.instruments import devices
 
     name, peak, bandwidth = asked["device"], asked["peak"], asked["bandwidth"]
-    if name is None:
-        if peak is None and bandwidth is None:
-            return None
-        if not peak or not bandwidth:
-            raise InputError(
-                "your own device needs both --peak and --bandwidth, above zero; or name a --device"
-            )
-        return devices.Roof("your device", asked["dtype"].lower(), peak, bandwidth, asked["sparse"])
+    dtype, sparse = asked["dtype"].lower(), asked["sparse"]
+    if name is None and peak is None and bandwidth is None:
+        return None
     if peak and bandwidth:
-        return devices.Roof(name, asked["dtype"].lower(), peak, bandwidth, asked["sparse"])
+        return devices.Roof(name or "your device", dtype, peak, bandwidth, sparse)
+    if name is None:
+        raise InputError("your own device needs both --peak and --bandwidth, above zero; or name a --device")
     if peak:
         one = devices.device(name)
-        return devices.Roof(
-            one.name, asked["dtype"].lower(), peak, one.bandwidth, asked["sparse"], one.source
-        )
-    roof = devices.roof(name, asked["dtype"], sparse=asked["sparse"])
+        return devices.Roof(one.name, dtype, peak, one.bandwidth, sparse, one.source)
+    roof = devices.roof(name, dtype, sparse=sparse)
     return replace(roof, bandwidth=bandwidth) if bandwidth else roof
 
 
@@ -196,8 +131,8 @@ def _reading(roof: Roof | None, asked: Mapping[str, Any]) -> Reading:
         if not asked["weights"]:
             raise InputError("a decode step needs --weights, the bytes of all weights that it reads")
         work = roofline.decode(asked["rows"], asked["weights"], asked["kv"], dtype)
-    elif asked["moved"]:
-        work = roofline.Work(asked["flops"] or 0.0, asked["moved"])
+    elif asked["bytes"]:
+        work = roofline.Work(asked["flops"] or 0.0, asked["bytes"])
     fusion = _fusion(roof, asked)
     if fusion is not None and work is None:
         work = fusion.after
@@ -231,28 +166,18 @@ def _fusion(roof: Roof | None, asked: Mapping[str, Any]) -> Any:
 
 def _sizes(text: str) -> tuple[int, int, int]:
     parts = re.split(r"[x,*]", text.lower())
-    if not all(part.strip().isdecimal() and 0 < int(part) < 10**9 for part in parts) or len(parts) not in (
-        1,
-        3,
-    ):
+    if len(parts) not in (1, 3) or not all(p.strip().isdecimal() and 0 < int(p) < 10**9 for p in parts):
         raise InputError(f"--matmul {text!r} is no size: write 4096x4096x4096, or 4096 for a square")
-    sizes = [int(part) for part in parts] * (3 if len(parts) == 1 else 1)
-    return sizes[0], sizes[1], sizes[2]
+    m, n, k = map(int, parts if len(parts) == 3 else parts * 3)
+    return m, n, k
 
 
-def _held(reading: Reading, policy: str | None, today: date | None) -> tuple[str, str] | None:
-    """What the policy says of the claim, as a word and a sentence; None without a claim."""
-    from datetime import datetime, timezone
-
-    from fallback_gate import policy as policies
+def _held(reading: Reading, over: float, rule: Policy) -> tuple[str, str]:
+    """What the policy says of the claim, which is so many times the bound: a word and a sentence."""
     from fallback_gate.model.measures import Measurement, State
     from fallback_gate.policy.instruments import hold
 
-    over = reading.claim_over_bound
-    if over is None or reading.fusion is None or reading.claim is None:
-        return None
-    today = today or datetime.now(timezone.utc).date()
-    rule = policies.load(policies.find(policy, os.environ, Path.cwd()), today)
+    assert reading.fusion is not None
     held = hold([Measurement("roofline", "claim_over_bound", over, "the claim")], rule.bounds)[0]
     most = f"{reading.claim:.2f}x was claimed, and {reading.fusion.max_speedup:.2f}x is the most there can be"
     where = f"limit {held.limit.text}, {held.source or 'by default'}" if held.limit else "no limit"
@@ -269,23 +194,16 @@ def _plot(roof: Roof | None, reading: Reading, counters: str | None, place: Path
 
     if roof is None:
         raise InputError("a roofline is drawn for a device: name a --device, or --peak and --bandwidth")
+    if place.suffix.lower() not in roofline_plot.FORMS:
+        raise InputError(f"--plot {place}: the name ends in .svg or .png")
     points = []
     if reading.work and reading.attainable:
         points.append(
             roofline_plot.Point(reading.work.name or "kernel", reading.work.intensity, reading.attainable)
         )
     if counters:
-        from fallback_gate.instruments.counters import kernel_points
-
-        points += kernel_points(counters, roof)
+        points += roofline_plot.kernels(counters, roof)
     points = [replace(point, name=safe.inline(point.name)) for point in points]
-    if place.suffix.lower() == ".png":
-        try:
-            roofline_plot.png(roof, points, place)
-        except OSError as problem:
-            raise InputError(f"cannot write {place}: {problem.strerror}") from None
-    elif place.suffix.lower() == ".svg":
-        to_files([(str(place), roofline_plot.svg(roof, points))], keep=[counters or ""])
-    else:
-        raise InputError(f"--plot {place}: the name ends in .svg or .png")
-    click.echo(safe.inline(f"fallback-gate: the roofline is in {place}"), err=True)
+    picture = roofline_plot.FORMS[place.suffix.lower()](roof, points)
+    to_files([(str(place), picture)], keep=[counters or ""])
+    say(f"the roofline is in {place}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
+from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fallback_gate import policy as policies
+from fallback_gate.cli.options import day, form, together
 from fallback_gate.cli.output import to_stdout
 from fallback_gate.compilers import READERS, manual
 from fallback_gate.compilers.book import Book
@@ -32,27 +31,20 @@ _HOW = "docs/your-compiler.md shows how to write one"
 SHOWN = 20  # lines that `rules test` prints of one log
 
 
-def own(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--rules FILE` and `--policy`: the user's own messages, beside the built-in ones."""
-    for option in (
-        click.option("--rules", "files", metavar="FILE", multiple=True, help="Also your own messages."),
-        click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="Also the messages of this policy."),
-    ):
-        command = option(command)
-    return command
+OWN = together(
+    click.option("-p", "--policy", metavar="FILE|builtin:NAME", help="Also the messages of this policy."),
+    click.option("--rules", metavar="FILE", multiple=True, help="Also your own messages."),
+)
+"""The user's own messages, beside the built-in ones."""
 
 
 class Known:
     """All messages that are known: the built-in ones, and the user's own where files with them are named."""
 
     def __init__(self, files: Iterable[str], policy: str | None) -> None:
-        today = datetime.now(timezone.utc).date()
-        loaded = [policies.load(policy, today)] if policy else []
+        loaded = [policies.load(policy, day(None))] if policy else []
         for file in files:
-            rules = policies.load(file, today)
-            if not rules.rules:
-                raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
-            loaded.append(rules)
+            loaded.append(_loaded(file))
         self.own = tuple(dict.fromkeys(rule for policy in loaded for rule in policy.rules))
         self.readers = Book(READERS, self.own).readers
 
@@ -64,6 +56,14 @@ class Known:
             if compiler in (None, rule.compiler):
                 found.setdefault(rule.id, []).append(rule)
         return found
+
+
+def _loaded(file: str) -> policies.Policy:
+    """A file with messages of the user's own. Raises `InputError` for one without."""
+    found = policies.load(file, day(None))
+    if not found.rules:
+        raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
+    return found
 
 
 def _say(text: str) -> None:
@@ -80,17 +80,21 @@ def rules_command() -> None:
 
 @rules_command.command(name="list")
 @click.option("-c", "--compiler", metavar="NAME", help="Only the messages of this compiler.")
-@click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@own
-def list_command(compiler: str | None, form: str, files: tuple[str, ...], policy: str | None) -> None:
-    """List all messages: id, kind, compiler, versions."""
-    known = Known(files, policy)
+@form("text", "json")
+@OWN
+def list_command(compiler: str | None, format: str, rules: tuple[str, ...], policy: str | None) -> None:
+    """List all messages: id, kind, compiler, versions.
+
+    \b
+    Examples:
+      fallback-gate rules list
+      fallback-gate rules list --compiler torch.compile --format json
+    """
+    known = Known(rules, policy)
     if compiler is not None and compiler not in known.readers:
         raise click.UsageError(_unknown("compiler", compiler, known.readers))
     found = known.entries(compiler)
-    if form == "json":
+    if format == "json":
         to_stdout(dump([_as_data(wordings) for wordings in found.values()]))
         return
     wide = max(len(one) for one in found)
@@ -102,10 +106,17 @@ def list_command(compiler: str | None, form: str, files: tuple[str, ...], policy
 
 @rules_command.command(name="show")
 @click.argument("id")
-@own
-def show_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
-    """Show how a message is recognised: its anchors, its pattern, its lines."""
-    wordings = _wordings(id, Known(files, policy))
+@OWN
+def show_command(id: str, rules: tuple[str, ...], policy: str | None) -> None:
+    """Show how a message is recognised: its anchors, its pattern, its lines.
+
+    ID is what `rules list` prints first.
+
+    \b
+    Example:
+      fallback-gate rules show torch/graph-break
+    """
+    wordings = _wordings(id, Known(rules, policy))
     for one in wordings:
         said = _as_data([one])
         for key, value in said.items():
@@ -120,7 +131,12 @@ def show_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
 
 @rules_command.command(name="anchors")
 def anchors_command() -> None:
-    """Print every literal that the scan looks for, one a line."""
+    """Print every literal that the scan looks for, one a line.
+
+    \b
+    Example:
+      fallback-gate rules anchors | grep -c .
+    """
     anchors = {anchor for reader in READERS.values() for entry in reader.entries for anchor in entry.anchor}
     for literal in sorted({max(anchor.split("{n}"), key=len) for anchor in anchors}):
         to_stdout(literal)
@@ -132,11 +148,13 @@ def anchors_command() -> None:
 def test_command(file: str, logs: tuple[str, ...]) -> None:
     """Try your own messages on their own lines, and on logs.
 
-    FILE is a policy, or a file with `version` and `rules` alone.
+    FILE is a policy, or a file with `version` and `rules` alone. LOG is as for `check`.
+
+    \b
+    Example:
+      fallback-gate rules test my-compiler.yaml build.log
     """
-    policy = policies.load(file, datetime.now(timezone.utc).date())
-    if not policy.rules:
-        raise InputError(f"{file}: no `rules` stand in it; {_HOW}")
+    policy = _loaded(file)
     for rule in policy.rules:
         lines = len(rule.matches) + len(rule.ignores)
         _say(f"{rule.id}: right on {'its 1 line' if lines == 1 else f'all its {lines} lines'}")
@@ -183,14 +201,19 @@ def _try(rules: Iterable[Rule | Marker], logs: Iterable[str]) -> None:
 
 @click.command(name="explain")
 @click.argument("id")
-@own
-def explain_command(id: str, files: tuple[str, ...], policy: str | None) -> None:
+@OWN
+def explain_command(id: str, rules: tuple[str, ...], policy: str | None) -> None:
     """Explain a message, a kind or a compiler: what it means, why it is slow, what to do.
 
     ID is what reports print in brackets (`torch/graph-break`), a kind (`graph_break`) or a compiler
     (`torch.compile`).
+
+    \b
+    Examples:
+      fallback-gate explain torch/graph-break
+      fallback-gate explain TensorRT
     """
-    known = Known(files, policy)
+    known = Known(rules, policy)
     named = [reader for reader in READERS.values() if _plain(reader.name) == _wanted(id)]
     named = named or [reader for reader in READERS.values() if _wanted(id) in _plain(reader.name)]
     if len(named) == 1 and "/" not in id:

@@ -7,11 +7,11 @@ from datetime import date
 
 import click
 
-from fallback_gate.cli.options import Day
-from fallback_gate.cli.output import to_files, to_stdout
+from fallback_gate.cli.options import FORCE, NEW_FILE, Day
+from fallback_gate.cli.output import must_be_new, say, to_new_file
 from fallback_gate.errors import InputError
 from fallback_gate.model import Decision, Outcome
-from fallback_gate.reports import safe, waiver_file
+from fallback_gate.reports import waiver_file
 
 
 @click.group(name="waiver")
@@ -25,16 +25,16 @@ def waiver_command() -> None:
 @click.option("--who", required=True, metavar="NAME", help="Who decides.")
 @click.option("--why", required=True, metavar="TEXT", help="Why.")
 @click.option("--expires", required=True, type=Day(), metavar="YYYY-MM-DD", help="The last day (UTC).")
-@click.option("--all", "everything", is_flag=True, help="Waive whatever blocks, limits too.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it [default: standard output].")
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@click.option("--all", is_flag=True, help="Waive whatever blocks, limits too.")
+@NEW_FILE
+@FORCE
 def new_command(
     report: str,
     release: str,
     who: str,
     why: str,
     expires: date,
-    everything: bool,
+    all: bool,
     output: str | None,
     force: bool,
 ) -> None:
@@ -53,14 +53,13 @@ def new_command(
     for option, text in (("--release", release), ("--who", who), ("--why", why)):
         if not text.strip():
             raise InputError(f"{option} is blank, and a waiver without it holds for nothing: say it")
-    if output and os.path.lexists(output) and not force:
-        raise InputError(f"{output} is there; name another file, or take its place with --force")
+    must_be_new(output, force)
     said = past_report.read(report)
     if said.outcome not in (Outcome.BLOCKED, Outcome.WAIVED):
         is_ = said.outcome.value if said.outcome else "without a verdict"
         raise InputError(f"{report} is {is_}: a waiver is for what is blocked")
     blocked = [finding.event for finding in said.findings if finding.decision is Decision.BLOCKED]
-    if not blocked and not everything:
+    if not blocked and not all:
         raise InputError(f"in {report} no fallback blocks, but a limit is exceeded; only --all waives that")
     text = waiver_file.render(
         release=release,
@@ -68,14 +67,10 @@ def new_command(
         why=why,
         expires=expires,
         events=blocked,
-        everything=everything,
+        everything=all,
         source=os.path.basename(report),
     )
     if said.problem:
-        click.echo("fallback-gate: the run is not proven as well: with this waiver it is unproven", err=True)
-    if output is None:
-        to_stdout(text)
-        return
-    to_files([(output, text)], keep=[report])
+        say("the run is not proven as well: with this waiver it is unproven")
     how = f"fallback-gate check ... --waiver {output} --release {release}"
-    click.echo(safe.inline(f"wrote {output}: {how}"))
+    to_new_file(output, text, how, keep=[report])

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import date
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import click
 
-from fallback_gate.cli.check import Output
 from fallback_gate.cli.job import Job
-from fallback_gate.cli.options import judging
-from fallback_gate.cli.output import dressed, for_terminal, run_at, to_files, to_stdout, wants_color
+from fallback_gate.cli.options import BASELINE, EXPECT_RANKS, JUDGING, form, reports
+from fallback_gate.cli.output import publish, run_at, say, to_stdout
 from fallback_gate.errors import InputError
 from fallback_gate.model import Finding
-from fallback_gate.reports import FORMATS, live, safe
+from fallback_gate.reports import FORMATS, live
 
 
-@click.command("watch", context_settings={"max_content_width": 100})
+@click.command("watch")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@judging
+@JUDGING
 @click.option("--until-idle", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               help="End when no log has grown for so long.")  # fmt: skip
 @click.option("--exit-on", type=click.Choice(["hot", "blocked"]),
@@ -28,14 +27,11 @@ from fallback_gate.reports import FORMATS, live, safe
 @click.option("--stop-pid", type=int, metavar="PID",
               help="End this process (SIGTERM) at such a fallback; end when it has ended.")  # fmt: skip
 @click.option("--stop-group", is_flag=True, help="With --stop-pid: end all of its process group.")
-@click.option("-b", "--baseline", metavar="FILE", help="Fallbacks that may stay; none may be added.")
-@click.option("--expect-ranks", type=click.IntRange(1), metavar="N",
-              help="Unproven where one of the ranks 0 to N-1 is missing.")  # fmt: skip
-@click.option("-f", "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-              help="What to print at the end; unless text, other lines go to standard error.")  # fmt: skip
-@click.option("-o", "--output", type=Output(), multiple=True, metavar="FORMAT=PATH",
-              help="Also write this report to a file; may be given several times.")  # fmt: skip
-@click.option("-q", "--quiet", is_flag=True, help="At the end, only the verdict and the blocked operators.")
+@BASELINE
+@EXPECT_RANKS
+@form(*FORMATS)
+@reports(*FORMATS)
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict and the blocked operators.")
 def watch_command(
     logs: tuple[str, ...],
     policy: str | None,
@@ -47,7 +43,7 @@ def watch_command(
     stop_group: bool,
     baseline: str | None,
     expect_ranks: int | None,
-    form: str,
+    format: str,
     output: tuple[tuple[str, str], ...],
     quiet: bool,
 ) -> int:
@@ -55,7 +51,8 @@ def watch_command(
 
     LOG is a file (which may not be there yet), a folder or a glob (new files are followed too), or - for a
     pipe. It ends with the end of the pipe, with --until-idle, when the process of --stop-pid has ended, or
-    with Ctrl-C; then comes the whole report, and the exit code as from `check`.
+    with Ctrl-C; then comes the whole report, and the exit code as from `check`. Where that is no text, each
+    fallback is told on standard error.
 
     \b
     Examples:
@@ -63,29 +60,26 @@ def watch_command(
       python build.py >build.log 2>&1 & fallback-gate watch build.log --stop-pid $!
       fallback-gate watch 'logs/rank*.log' -p builtin:llm-decode --exit-on hot --until-idle 600
     """
-    from fallback_gate.gate import terms
+    from fallback_gate.judging.files import Names
+    from fallback_gate.judging.terms import Options, terms
     from fallback_gate.walks.watch import Watch
 
     if stop_group and stop_pid is None:
         raise click.UsageError("--stop-group needs --stop-pid")
     cwd = Path.cwd()
-    by = terms(
-        policy,
-        cwd=cwd,
-        environ=os.environ,
-        today=today,
-        baseline=baseline,
-        rules=rules,
+    options = Options(
+        today=today or datetime.now(timezone.utc).date(),
         run_at=None if today else run_at(os.environ),
         expect_ranks=expect_ranks,
     )
-    names_hot = bool(by.policy.summary.hot)
+    by = terms(Names(policy, rules, baseline), options, cwd, os.environ)
+    names_hot = bool(by.files.policy.hot)
     if exit_on == "hot" and not names_hot:
-        raise InputError(f"the policy {by.policy.summary.name} names nothing hot: use --exit-on blocked")
+        raise InputError(f"the policy {by.files.policy.name} names nothing hot: use --exit-on blocked")
     job = Job(stop_pid, group=stop_group) if stop_pid is not None else None
     if exit_on is None and job is not None:
         exit_on = "hot" if names_hot else "blocked"
-    in_text = form == "text"
+    in_text = format == "text"
     watch = Watch(logs, by, lambda finding: _tell(finding, err=not in_text), cwd=cwd, environ=os.environ)
     _await(watch.missing)
     ended = False
@@ -95,30 +89,18 @@ def watch_command(
             if exit_on and watch.forbids(findings, hot_only=exit_on == "hot"):
                 watch.stop()
                 ended = True
-                _say(job.end() if job else "stopped at the first such fallback")
+                say(job.end() if job else "stopped at the first such fallback")
                 break
             if (until_idle is not None and watch.quiet >= until_idle) or (job and job.is_gone):
                 watch.drain()
                 break
     except KeyboardInterrupt:
-        _say("interrupted: this is the verdict on what was read")
+        say("interrupted: this is the verdict on what was read")
     watch.drain()
     verdict = watch.verdict()
     if job and exit_on and not ended and watch.forbids(verdict.findings, hot_only=exit_on == "hot"):
-        _say(job.end())
-    reports = dressed(
-        verdict, {form, *(name for name, _ in output)} - {"text"} | {name for name, _ in output}
-    )
-    kept = [log.path for log in verdict.logs] + [policy or "", baseline or "", *rules]
-    to_files([(path, reports[name]) for name, path in output if path != "-"], keep=kept)
-    if in_text:
-        color = wants_color("auto", os.environ, sys.stdout.isatty())
-        to_stdout(for_terminal(verdict, color=color, verbose=0, quiet=quiet))
-    else:
-        to_stdout(reports[form])
-    for name, path in output:
-        if path == "-":
-            to_stdout(reports[name])
+        say(job.end())
+    publish(verdict, output, format=format, keep=[policy or "", baseline or "", *rules], quiet=quiet)
     return verdict.exit_code
 
 
@@ -133,9 +115,4 @@ def _tell(finding: Finding, *, err: bool) -> None:
 def _await(missing: list[str]) -> None:
     if missing:
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
-        _say(f"waiting for {', '.join(missing[:3])}{more}")
-
-
-def _say(text: str) -> None:
-    """One line on standard error, which no terminal and no CI runner obeys."""
-    click.echo(f"fallback-gate: {safe.inline(text)}", err=True)
+        say(f"waiting for {', '.join(missing[:3])}{more}")

@@ -8,8 +8,8 @@ that nothing read tells of leaves the matrix unproven. `store` reads the file th
 `compare` puts two of them side by side. `fallback_gate.walks.cover` is the walk through all of it.
 """
 
-from fallback_gate.coverage.collect import Collection
+from fallback_gate.coverage.collect import collected
 from fallback_gate.coverage.compare import compare
 from fallback_gate.coverage.store import load, merged
 
-__all__ = ["Collection", "compare", "load", "merged"]
+__all__ = ["collected", "compare", "load", "merged"]

@@ -14,22 +14,13 @@ MOST_KERNELS = 8  # that one cell names
 MOST_NAMES = 256  # that one cell keeps, of further names and of functions
 
 
-class Collection:
-    """Cells, added up by their places."""
-
-    def __init__(self, cells: Iterable[Cell] = ()) -> None:
-        self._cells: dict[Place, Cell] = {}
-        self.add(cells)
-
-    def add(self, cells: Iterable[Cell]) -> None:
-        """Take cells; the times of one place add up."""
-        for cell in cells:
-            known = self._cells.get(cell.place)
-            self._cells[cell.place] = cell if known is None else _joined(known, cell)
-
-    def matrix(self) -> Matrix:
-        """All of them, sorted."""
-        return Matrix(tuple(self._cells[place] for place in sorted(self._cells)))
+def collected(cells: Iterable[Cell]) -> Matrix:
+    """The matrix of these cells, sorted; the times of one place add up."""
+    found: dict[Place, Cell] = {}
+    for cell in cells:
+        known = found.get(cell.place)
+        found[cell.place] = cell if known is None else _joined(known, cell)
+    return Matrix(tuple(found[place] for place in sorted(found)))
 
 
 def _joined(one: Cell, other: Cell) -> Cell:

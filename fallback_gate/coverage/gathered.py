@@ -25,9 +25,9 @@ OPERATOR = "gather + matmul"
 NAMES = (GROUPED, "grouped_mm", "grouped_gemm", "moe")
 LEAST_SHARE = 0.10  # of the kernel time, for both together
 LEAST_RATIO = 0.5  # of the product's time, for the gather
+MOST_BETWEEN = 2  # kernels with which a library prepares a product
 _NO_KERNEL = "no grouped kernel (experts) or paged one (a cache) covers it"
 _BATCHED = re.compile(r"::(?:bmm|baddbmm)$")
-MOST_BETWEEN = 2  # kernels with which a library prepares a product
 _GATHERS = {"aten::index", "aten::index_select", "aten::gather", "aten::take"}
 
 

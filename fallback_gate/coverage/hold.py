@@ -15,12 +15,13 @@ from datetime import date
 from pathlib import Path
 
 from fallback_gate import policy as policies
-from fallback_gate.model import EXIT_CODES, Class, Event, Finding, Kind, Outcome
+from fallback_gate.model import Class, Event, Finding, Kind, Outcome
 from fallback_gate.model.matrix import COVERED, Cell, Column, Held, Matrix, Place, Read, Red
 from fallback_gate.model.measures import Cost
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import HotEntry, Policy
 from fallback_gate.policy.match import hot_untold
+from fallback_gate.verdict import decide
 
 NO_HOT_LIST = (
     "the policy has no hot list, so that no operator is over the red line: `fallback-gate policy hot TRACE` "
@@ -29,7 +30,7 @@ NO_HOT_LIST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ReadNow:
     """What was read now: places, the user's functions in traces, what the policy made of the logs' events.
 
     `ran` are the places that something shows which ran: output code shows what was compiled. `proven`: the
@@ -48,7 +49,7 @@ class Evidence:
 
 def hold(
     matrix: Matrix,
-    evidence: Evidence,
+    now: ReadNow,
     policy: str | None,
     *,
     today: date,
@@ -59,72 +60,72 @@ def hold(
     """Hold a matrix against the hot list of a policy. Raises `PolicyError`."""
     environ = os.environ if environ is None else environ
     rule = policies.load(policies.find(policy, environ, cwd), today)
-    events = {cell.place: _event(cell, evidence) for cell in matrix.cells}
-    red = tuple(_red(matrix, events, evidence, rule, today))
-    open_ = [*_unread(matrix, evidence), *([] if rule.hot else [NO_HOT_LIST])]
+    events = {cell.place: _event(cell, now) for cell in matrix.cells}
+    red = tuple(_red(matrix, events, now, rule, today))
+    open_ = [*_unread(matrix, now), *([] if rule.hot else [NO_HOT_LIST])]
     hot: set[Place] = {one.cell.place for one in red}
     for entry in rule.hot:
         asked = replace(entry, kinds=())
         named = [cell for cell in matrix.cells if hot_untold(asked, events[cell.place]) is not None]
         hot |= {cell.place for cell in named}
-        why = _open(entry, [cell for cell in named if cell.place in evidence.fresh], evidence)
+        why = _open(entry, [cell for cell in named if cell.place in now.fresh], now)
         if why and not any(one.cell in named for one in red):
             open_.append(why)
     outcome = Outcome.BLOCKED if red else Outcome.UNPROVEN if open_ else Outcome.PASS
-    exit_code = 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
+    exit_code = decide.exit_code(outcome, exit_zero)
     return Held(
         matrix, outcome, exit_code, rule.summary, red, frozenset(hot), tuple(open_),
-        tuple(evidence.notes), tuple(evidence.read),
+        tuple(now.notes), tuple(now.read),
     )  # fmt: skip
 
 
-def _unread(matrix: Matrix, evidence: Evidence) -> Iterable[str]:
+def _unread(matrix: Matrix, now: ReadNow) -> Iterable[str]:
     if not matrix.cells:
         yield "the matrix is empty: nothing that was read says whose kernel computes an operator"
-    elif not evidence.fresh and not evidence.proven:
+    elif not now.fresh and not now.proven:
         yield "nothing that was read now gave a cell: the matrix holds only what was kept from before"
-    for one in evidence.read:
+    for one in now.read:
         if one.problem:
             yield f"{one.path}: {one.problem}"
 
 
 def _red(
-    matrix: Matrix, events: Mapping[Place, Event], evidence: Evidence, rule: Policy, today: date
+    matrix: Matrix, events: Mapping[Place, Event], now: ReadNow, rule: Policy, today: date
 ) -> Iterable[Red]:
     for cell in matrix.cells:
         if cell.column is not Column.FALLBACK:
             continue
         finding = policies.judge(events[cell.place], rule, today)
-        said = (evidence.told or {}).get(cell.place)
+        said = (now.told or {}).get(cell.place)
         if said is not None and said.event_class is Class.HOT:
             finding = said
         if finding.event_class is Class.HOT:
             yield Red(cell, finding.rule.source if finding.rule else None, finding.why)
 
 
-def _open(entry: HotEntry, named: Sequence[Cell], evidence: Evidence) -> str | None:
+def _open(entry: HotEntry, named: Sequence[Cell], now: ReadNow) -> str | None:
     """Why nothing that was read shows how a hot entry's operators are computed; None where something does."""
     unknown = [cell for cell in named if cell.column is Column.UNKNOWN]
     if unknown:
         which = ", ".join(dict.fromkeys(f"{cell.op} on {cell.backend}" for cell in unknown[:3]))
         return f"hot {entry}: {which} is in the unknown column"
     covered = [cell for cell in named if cell.column in COVERED]
-    if evidence.proven or any(cell.place in evidence.ran for cell in covered):
+    if now.proven or any(cell.place in now.ran for cell in covered):
         return None
     if covered:
         return f"hot {entry}: {covered[0].op} was compiled, and nothing that was read shows what ran"
     if (
         entry.function
         and not entry.op
-        and any(globs.function_loosely(entry.function, name) for name in evidence.functions)
+        and any(globs.function_loosely(entry.function, name) for name in now.functions)
     ):
         return None
     return f"hot {entry}: no cell of what was read now tells how it is computed"
 
 
-def _event(cell: Cell, evidence: Evidence) -> Event:
+def _event(cell: Cell, now: ReadNow) -> Event:
     """The cell as the policy judges events."""
-    step = (evidence.step or {}).get(cell.backend)
+    step = (now.step or {}).get(cell.backend)
     cost = None
     if cell.microseconds is not None and step:
         cost = Cost(0.0, cell.microseconds, min(1.0, cell.microseconds / step), f"op {cell.op}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fallback_gate.compilers.runtimes import jax_xla
-from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
+from fallback_gate.compilers.torch import log as torch_log
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.alignment import aligned, calls
 from fallback_gate.coverage.collect import bounded
@@ -31,7 +31,7 @@ from fallback_gate.model.matrix import Cell, Column
 from fallback_gate.model.names import operator
 
 LONGEST_NAME = 120  # characters of a kernel's name: a mangled one has thousands
-_BACKENDS = {PYTORCH: torch_inductor_rules.NAME, XLA: jax_xla.NAME}
+_BACKENDS = {PYTORCH: torch_log.NAME, XLA: jax_xla.NAME}
 
 
 class Traced(NamedTuple):

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from fallback_gate.compilers.torch.inductor_rules import NAME
-from fallback_gate.compilers.torch.log import parse
+from fallback_gate.compilers.torch.log import NAME, parse
 from fallback_gate.coverage import shapes
 from fallback_gate.coverage.kernel_names import computes
 from fallback_gate.instruments.trace.fused import fused

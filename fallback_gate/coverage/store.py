@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fallback_gate.coverage.collect import Collection
+from fallback_gate.coverage.collect import collected
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments.text import document
 from fallback_gate.model import Kind, Scope
@@ -39,7 +39,7 @@ def parse(said: str, path: str) -> Matrix:
     rows = document.get("cells")
     if not isinstance(rows, list) or len(rows) > MOST_CELLS:
         raise InputError(f"{path}: `cells` must be a list of at most {MOST_CELLS:,} cells")
-    return Collection(_cells(rows, path)).matrix()
+    return collected(_cells(rows, path))
 
 
 def _cells(rows: list[Any], path: str) -> Iterator[Cell]:
@@ -97,4 +97,4 @@ def _number(row: dict[str, Any], key: str) -> float | None:
 def merged(old: Matrix, new: Matrix) -> Matrix:
     """The new cells, and the old ones of back ends that the new matrix does not speak of."""
     read = set(new.backends)
-    return Collection([*new.cells, *(cell for cell in old.cells if cell.backend not in read)]).matrix()
+    return collected([*new.cells, *(cell for cell in old.cells if cell.backend not in read)])

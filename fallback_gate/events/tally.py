@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fallback_gate.events.fold import MOST_LINES, key_of
+from fallback_gate.events.fold import key_of
+from fallback_gate.events.gathered import MOST_LINES
 from fallback_gate.model import ProcessKey, Report
 
 Batch = list[tuple[Report, ProcessKey, int]]

@@ -43,6 +43,10 @@ QUANTITIES: Final = (
     "ttft_ms",
     "tpot_ms",
 )
+_LLAMA_CONDITIONS: Final = (
+    *("model_type", "model_size", "n_batch", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers"),
+    "flash_attn",
+)
 _MILLISECONDS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3}
 
 
@@ -95,16 +99,13 @@ def _recognised(path: str, content: str) -> tuple[str, list[Run]]:
 def _objects(path: str, content: str) -> list[dict[str, Any]]:
     """One JSON document, or one for each line."""
     try:
-        whole = json.loads(content)
-    except ValueError as wrong:
-        whole = []
-        lines = [line for line in content.splitlines() if line.strip()]
         try:
-            whole = [json.loads(line) for line in lines]
-        except ValueError:
-            raise InputError(f"{path}: no JSON: {wrong}") from None
-        except RecursionError:
-            raise InputError(f"{path}: JSON nested too deep") from None
+            whole = json.loads(content)
+        except ValueError as wrong:
+            try:
+                whole = [json.loads(line) for line in content.splitlines() if line.strip()]
+            except ValueError:
+                raise InputError(f"{path}: no JSON: {wrong}") from None
     except RecursionError:
         raise InputError(f"{path}: JSON nested too deep") from None
     entries = whole if isinstance(whole, list) else [whole]
@@ -180,6 +181,21 @@ def _count(value: object) -> int:
     return int(number(value) or 0)
 
 
+def _rates(
+    prompt: float | None, ttft: float | None, tpot: float | None, output: float | None
+) -> dict[str, float]:
+    """What the client of a server saw, from the mean prompt, both times (ms), and the output (tok/s)."""
+    return _known(
+        {
+            "prefill_tokens_per_second": prompt / ttft * 1e3 if prompt and ttft else None,
+            "decode_tokens_per_second": 1e3 / tpot if tpot else None,
+            "output_tokens_per_second": output,
+            "ttft_ms": ttft,
+            "tpot_ms": tpot,
+        }
+    )
+
+
 def _served(entry: Mapping[str, Any]) -> Iterator[Run]:
     """vLLM and SGLang."""
     ttft, tpot = number(entry.get("median_ttft_ms")), number(entry.get("median_tpot_ms"))
@@ -189,16 +205,7 @@ def _served(entry: Mapping[str, Any]) -> Iterator[Run]:
     conditions = _conditions(entry, (*names, "random_input_len", "random_output_len"))
     if mean is not None:
         conditions["mean_input_tokens"] = f"{mean:.0f}"
-    values = _known(
-        {
-            "prefill_tokens_per_second": mean / ttft * 1e3 if mean and ttft else None,
-            "decode_tokens_per_second": 1e3 / tpot if tpot else None,
-            "output_tokens_per_second": number(entry.get("output_throughput")),
-            "ttft_ms": ttft,
-            "tpot_ms": tpot,
-        }
-    )
-    if values:
+    if values := _rates(mean, ttft, tpot, number(entry.get("output_throughput"))):
         yield Run(values, conditions, failed=_count(entry.get("failed")))
 
 
@@ -219,16 +226,7 @@ def _metrics(entry: Mapping[str, Any]) -> Iterator[Run]:
     if prompt is not None:
         conditions["input_tokens"] = f"{prompt:.0f}"
     conditions |= _asked(entry.get("input_config"))
-    values = _known(
-        {
-            "prefill_tokens_per_second": prompt / ttft * 1e3 if prompt and ttft else None,
-            "decode_tokens_per_second": 1e3 / tpot if tpot else None,
-            "output_tokens_per_second": value("output_token_throughput"),
-            "ttft_ms": ttft,
-            "tpot_ms": tpot,
-        }
-    )
-    if values:
+    if values := _rates(prompt, ttft, tpot, value("output_token_throughput")):
         cut = entry.get("was_cancelled") is True or entry.get("is_complete") is False
         yield Run(values, conditions, failed=_count(value("error_request_count")), cut=cut)
 
@@ -269,17 +267,7 @@ def _llama(entry: Mapping[str, Any]) -> Iterator[Run]:
     depth = _count(entry.get("n_depth"))
     case = (f"pp{prompt}" if prompt else f"tg{generated}") + (f" @ d{depth}" if depth else "")
     name = "prefill_tokens_per_second" if prompt else "decode_tokens_per_second"
-    names = (
-        "model_type",
-        "model_size",
-        "n_batch",
-        "n_ubatch",
-        "n_threads",
-        "type_k",
-        "type_v",
-        "n_gpu_layers",
-    )
-    conditions = _conditions(entry, (*names, "flash_attn"))
+    conditions = _conditions(entry, _LLAMA_CONDITIONS)
     samples = entry.get("samples_ts")
     for sample in samples if isinstance(samples, list) and samples else [entry.get("avg_ts")]:
         value = number(sample)
@@ -298,16 +286,7 @@ def _trtllm(entry: Mapping[str, Any]) -> Iterator[Run]:
     conditions = _conditions(_part(entry, "engine"), ("model", "dtype", "quantization", "kv_cache_dtype"))
     conditions |= _conditions(_part(entry, "world_info"), ("tp_size", "pp_size", "max_batch_size"))
     conditions |= _conditions(_part(entry, "request_info"), ("num_requests", "avg_input_length"))
-    values = _known(
-        {
-            "prefill_tokens_per_second": prompt / ttft * 1e3 if prompt and ttft else None,
-            "decode_tokens_per_second": 1e3 / tpot if tpot else None,
-            "output_tokens_per_second": number(speed.get("system_output_throughput_tok_s")),
-            "ttft_ms": ttft,
-            "tpot_ms": tpot,
-        }
-    )
-    if values:
+    if values := _rates(prompt, ttft, tpot, number(speed.get("system_output_throughput_tok_s"))):
         yield Run(values, conditions)
 
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from fallback_gate.errors import InputError
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.instruments.tensors import numpy, tensors
+from fallback_gate.instruments.tensors import SUFFIXES, numpy, tensors
 from fallback_gate.model.measures import QUANTITIES, Measurement
 
 INSTRUMENT: Final = "numerics"
@@ -273,10 +274,6 @@ def folder(path: str) -> tuple[str, str]:
 
     Raises `InputError` where they are not there.
     """
-    from pathlib import Path
-
-    from fallback_gate.instruments.tensors import SUFFIXES
-
     found = []
     for name in ("reference", "output"):
         there = [Path(path) / f"{name}{suffix}" for suffix in ("", *SUFFIXES)]

@@ -6,15 +6,22 @@ of tuning. Each is the best of several repetitions after a warm-up, timed to the
 
 Arithmetic: 2 m n k for a product, 4 b h s^2 d for attention without a mask; a copy reads each byte and
 writes it.
+
+What was measured is kept as JSON (`fallback-gate peak -f json`), and read here too.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from fallback_gate.errors import InputError, MissingExtra
+from fallback_gate.errors import InputError, MissingExtra, Unreadable
+from fallback_gate.instruments import text
+from fallback_gate.instruments.devices import Roof
+from fallback_gate.model.claims import Figure
 
 SCHEMA: Final = "fallback-gate/peak-1"
 DTYPES: Final = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -90,3 +97,38 @@ def _measured(torch: Any, place: Any, dtype: str, kind: Any, repeat: int) -> dic
         "repeat": repeat,
         "torch": str(torch.__version__),
     }
+
+
+def roof(path: str) -> Roof:
+    """The limits in a file of `fallback-gate peak -f json`. Raises `InputError` for one that is none."""
+    try:
+        told = json.loads(text.document(path))
+        found = Roof(
+            str(told["device"]), told["dtype"], float(told["gemm_flops"]), float(told["copy_bandwidth"])
+        )
+        if found.dtype not in DTYPES or not 0 < min(found.peak, found.bandwidth) < math.inf:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError, Unreadable):
+        raise InputError(f"{path} is no peak: write it with `fallback-gate peak -f json`") from None
+    return found
+
+
+def figures(path: str, told: Mapping[str, Any]) -> list[Figure]:
+    """What such a file measured, each with its conditions, for a claim to be held against."""
+    said = told.get("sizes")
+    sizes = said if isinstance(said, dict) else {}
+    shapes = {
+        "gemm_flops": [sizes.get("gemm")] * 3,
+        "attention_flops": [1, sizes.get("heads"), sizes.get("sequence"), _HEAD],
+        "copy_bandwidth": [sizes.get("bytes")],
+    }
+    named = {name: str(told[name])[:200] for name in ("device", "dtype") if isinstance(told.get(name), str)}
+    found = []
+    for metric, shape in shapes.items():
+        value = told.get(metric)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        whole = all(isinstance(size, int) for size in shape)
+        shaped = {"shape": "x".join(map(str, shape))} if whole else {}
+        found.append(Figure(metric, float(value), path, {**named, **shaped}))
+    return found

@@ -6,14 +6,15 @@ second that it reached (or could reach at most, where none was measured).
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.sax.saxutils import escape
 
-from fallback_gate.errors import MissingExtra
+from fallback_gate.errors import InputError, MissingExtra
+from fallback_gate.instruments import counters
 from fallback_gate.instruments.devices import Roof, described
 from fallback_gate.model.quantity import shown
 
@@ -30,6 +31,25 @@ class Point:
     intensity: float
     rate: float
     share: float = 0.0
+
+
+def kernels(path: str, roof: Roof) -> list[Point]:
+    """The kernels of a file of hardware counters; their arithmetic is that of the matrix units alone.
+
+    Raises `InputError` as `counters.read` does, and where the file counts no bytes.
+    """
+    _, found, _, _ = counters.collected(path, roof)
+    total = sum(kernel.us for kernel in found) or 1.0
+    points = []
+    for kernel in found:
+        if kernel.bytes and kernel.us and kernel.tensor_pct:
+            rate = kernel.tensor_pct / 100 * roof.peak
+            points.append(Point(kernel.name, rate * kernel.us * 1e-6 / kernel.bytes, rate, kernel.us / total))
+    if not points:
+        raise InputError(
+            f"{path} has no bytes of the memory and use of the matrix units to place a kernel by"
+        )
+    return points
 
 
 def _drawable(points: Sequence[Point]) -> list[Point]:
@@ -109,8 +129,8 @@ def svg(roof: Roof, points: Sequence[Point]) -> str:
     return "\n".join(out) + "\n"
 
 
-def png(roof: Roof, points: Sequence[Point], place: Path) -> None:
-    """The picture as a PNG file. Raises `MissingExtra` without matplotlib."""
+def png(roof: Roof, points: Sequence[Point]) -> bytes:
+    """The picture as PNG. Raises `MissingExtra` without matplotlib."""
     try:
         import matplotlib
     except ImportError:
@@ -137,5 +157,11 @@ def png(roof: Roof, points: Sequence[Point], place: Path) -> None:
     axes.set_xlabel("arithmetic intensity (FLOP for each byte)")
     axes.set_ylabel("FLOP a second")
     axes.grid(True, which="major", alpha=0.3)
-    figure.savefig(place, format="png", dpi=120, metadata={"Software": None})
+    drawn_as = io.BytesIO()
+    figure.savefig(drawn_as, format="png", dpi=120, metadata={"Software": None})
     pyplot.close(figure)
+    return drawn_as.getvalue()
+
+
+FORMS: Final[Mapping[str, Callable[[Roof, Sequence[Point]], str | bytes]]] = {".svg": svg, ".png": png}
+"""By the end of a file's name."""

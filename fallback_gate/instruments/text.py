@@ -7,30 +7,32 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.sources import Source
-from fallback_gate.sources.stream import Stream
+from fallback_gate.sources.reader import Reader
 
 LIMIT: Final = 8 << 30  # bytes of text that one file may hold
 MOST_JSON: Final = 512 << 20  # bytes of a document that has to be in memory as a whole
 MOST_FIELD: Final = 1 << 20  # characters of one line or one field
 
-__all__ = ["Unreadable", "document", "lines", "lines_of", "rows", "size", "text_of"]
+__all__ = ["Bytes", "Unreadable", "document", "lines", "lines_of", "rows", "size", "text_of"]
 
 
-class _Bytes(io.RawIOBase):
-    """A stream of a source as Python's own readers want it."""
+class Bytes(io.RawIOBase):
+    """A reader of ours as Python's own want it."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     def readable(self) -> bool:
+        """Yes."""
         return True
 
-    def readinto(self, buffer: object) -> int:
-        return self._stream.readinto(buffer)  # type: ignore[arg-type]
+    def readinto(self, buffer: Any, /) -> int:
+        """As the reader does."""
+        return self._reader.readinto(buffer)
 
 
 def size(path: str) -> int:
@@ -57,7 +59,7 @@ def lines(path: str, limit: int = LIMIT) -> Iterator[str]:
 def lines_of(source: Source, limit: int = LIMIT) -> Iterator[str]:
     """As `lines`, of a source that was found already. Raises `Unreadable`."""
     with source.open(limit=limit) as stream:
-        text = io.TextIOWrapper(io.BufferedReader(_Bytes(stream)), encoding="utf-8-sig", errors="replace")
+        text = io.TextIOWrapper(io.BufferedReader(Bytes(stream)), encoding="utf-8-sig", errors="replace")
         while line := text.readline(MOST_FIELD):
             if len(line) == MOST_FIELD:
                 raise Unreadable(f"a line of more than {MOST_FIELD:,} characters")
@@ -80,7 +82,7 @@ def document(path: str) -> str:
 def text_of(source: Source) -> str:
     """As `document`, of a source that was found already. Raises `Unreadable`."""
     with source.open(limit=MOST_JSON) as stream:
-        data = io.BufferedReader(_Bytes(stream)).read(MOST_JSON + 1)
+        data = io.BufferedReader(Bytes(stream)).read(MOST_JSON + 1)
     if len(data) > MOST_JSON:
         raise Unreadable(f"more than {MOST_JSON >> 20} MiB")
     return data.decode("utf-8-sig", "replace")

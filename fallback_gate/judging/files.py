@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Names(NamedTuple):
-    """The files as the user names them; without a policy the nearest one is looked up."""
+    """The files as the user names them, or a baseline in hand; without a policy the nearest is looked up."""
 
     policy: str | None = None
     rules: tuple[str, ...] = ()
-    baseline: str | None = None
+    baseline: str | Baseline | None = None
     waiver: str | None = None
 
 
@@ -66,7 +66,7 @@ def read_at(
     absent = [
         path
         for path in (reference, *names.rules, names.baseline, names.waiver)
-        if path is not None and not path.startswith("builtin:") and not shelf.has(path)
+        if isinstance(path, str) and not path.startswith("builtin:") and not shelf.has(path)
     ]
     there = names._replace(
         rules=tuple(path for path in names.rules if path not in absent),
@@ -74,8 +74,8 @@ def read_at(
         waiver=None if names.waiver in absent else names.waiver,
     )
     found = _read(there, None if reference in absent else reference, shelf, today)
-    if names.baseline in absent:
-        found = found._replace(baseline=Baseline(shelf.named(names.baseline or "")))
+    if isinstance(names.baseline, str) and names.baseline in absent:
+        found = found._replace(baseline=Baseline(shelf.named(names.baseline)))
     summary = found.policy.summary._replace(
         revision=Revision(ref, shelf.commit), changes=tuple(changes(found, here, today))
     )
@@ -93,15 +93,15 @@ def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> Jud
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
         rules += declared.rules
         files.append(RulesFile(shelf.named(file), declared.summary.sha256))
-    waiver = baseline = None
+    waiver, baseline = None, names.baseline
     if names.waiver is not None:
         from fallback_gate.verdict import waiver as waivers
 
         waiver = waivers.load(names.waiver, shelf)
-    if names.baseline is not None:
+    if isinstance(baseline, str):
         from fallback_gate.verdict import baseline_file
 
-        baseline = baseline_file.load(names.baseline, shelf)
+        baseline = baseline_file.load(baseline, shelf)
     return JudgingFiles(policy, tuple(rules), tuple(files), baseline, waiver)
 
 

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence, Set
 
+from fallback_gate import __version__
 from fallback_gate import policy as policies
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.errors import EXIT_USAGE
-from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.judging.surroundings import AUTO, environment, surroundings
+from fallback_gate.judging.surroundings import environment, surroundings
+from fallback_gate.judging.terms import Terms
 from fallback_gate.judging.weigh import costed, dearest_first, weigh
-from fallback_gate.model import (
-    EXIT_CODES,
-    Decision,
-    Event,
-    Finding,
-    LogReport,
-    Outcome,
-    ProcessVerdict,
-    Verdict,
-)
-from fallback_gate.model.environment import Environment
-from fallback_gate.model.exclusions import Outside
-from fallback_gate.model.history import Baseline
-from fallback_gate.model.inputs import RulesFile
-from fallback_gate.policy.entry import Policy
+from fallback_gate.model import Decision, Event, Finding, LogReport, Outcome, ProcessVerdict, Verdict
 from fallback_gate.reading.run import Run
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
@@ -37,111 +21,70 @@ from fallback_gate.verdict.processes import Processes
 from fallback_gate.verdict.processes import processes as find_processes
 from fallback_gate.verdict.proof import located, process_verdict
 
-if TYPE_CHECKING:
-    from fallback_gate.verdict.waiver import Waiver
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """By what a run is judged; as the arguments of `gate.check`, read and found valid."""
-
-    policy: Policy
-    book: Book
-    today: date
-    own_rules: tuple[RulesFile, ...] = ()
-    baseline: Baseline | None = None
-    pardon: Waiver | None = None
-    release: str = ""
-    exit_zero: bool = False
-    strict: bool = False
-    excerpts: bool = False
-    run_at: datetime | None = None
-    expect_ranks: int | None = None
-    sealed: bool = False
-    evidence: tuple[Evidence, ...] = ()  # what instruments read beside the logs
-    outside: Outside | None = None  # what files of evidence say of the device and the load
-    environment: Environment | str = AUTO
-    tool_version: str = ""
-    absent: tuple[str, ...] = ()  # files that the commit which judges does not have
-
 
 def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
     """The verdict of a run that was read; `errors` are inputs that could not be."""
-    rule, book, today = terms.policy, terms.book, terms.today
-    found = find_processes(run.logs, book.readers)
-    weighed = weigh(terms.evidence, rule, today)
+    policy, options = terms.files.policy, terms.options
+    found = find_processes(run.logs, terms.book.readers)
+    weighed = weigh(options.evidence, policy, options.today)
     findings, ruling = judged(run.fold.events(run.lines, found.alias), terms, weighed.findings)
-    processes = _process_verdicts(run, found, book, rule, findings)
-    here, outcomes = found.by_log(), {process.key: process.outcome for process in processes}
-    reports = tuple(
-        _log_report(log, run, {outcomes[key] for key in here.get(log, ()) if key in outcomes}, book)
-        for log in run.logs
-    )
-    unknown = _unrecognised([report for report in reports if run.sources[report.path].trace is None])
-    limits = policies.limits(findings, rule)
-    machine = environment(terms.environment, run.seals, processes, terms.outside)
-    around = surroundings(rule, terms.environment, machine, terms.outside, terms.evidence, findings)
-    limits = limits._replace(exceeded=(*limits.exceeded, *weighed.exceeded, *around.exceeded))
-    asked = [(terms.expect_ranks, "--expect-ranks")] if terms.expect_ranks is not None else []
-    asked += [(seal.expect_ranks, log) for log, seal in run.seals.items() if seal.expect_ranks is not None]
-    ranks = [seal.rank for log, seal in run.seals.items() if seal.rank is not None and run.speaks(log)]
+    processes = _process_verdicts(run, found, terms, findings)
+    logs = _log_reports(run, found, processes, terms.book)
+    machine = environment(options.environment, run.seals, processes, options.outside)
+    around = surroundings(policy, options.environment, machine, options.outside, options.evidence, findings)
+    limits = policies.limits(findings, policy)
+    exceeded = (*limits.exceeded, *weighed.exceeded, *around.exceeded)
+    smells, unknown = _smells(run), _unrecognised(run, logs)
     missing = [
+        *limits.open,
         *weighed.open,
         *(ruling.open if ruling else ()),
-        *decide.expectations(processes, rule, asked, ranks),
+        *_missing(run, terms, processes),
+        *((*smells, *unknown) if options.strict else ()),
     ]
-    missing += [f"{log}: {why}" for log, seal in run.seals.items() for why in seal.off]
-    if terms.sealed:
-        missing += [f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log)]
-    smells = _smells(run)
-    if terms.strict:
-        missing += [*smells, *unknown]
-    proven = decide.whole(processes, reports, rule, limits, missing)
-    fit = (
-        proven and not around.open
-    )  # an artefact to fall back to says nothing of fallbacks, and must be there
-    outcome = decide.outcome(findings, limits, fit)
-    summary = None
-    if terms.pardon is not None:
+    proven = decide.proven(processes, logs, policy, missing)
+    # An artefact to fall back to says nothing of fallbacks, and must be there.
+    fit = proven and not around.open
+    outcome, waiver = decide.outcome(findings, exceeded, fit), None
+    if terms.files.waiver is not None:
         from fallback_gate.verdict import waiver as waivers
 
-        summary = waivers.apply(terms.pardon, terms.release, today, outcome, findings, bool(limits.exceeded))
-        if summary.applied:
+        waiver = waivers.apply(
+            terms.files.waiver, options.release, options.today, outcome, findings, bool(exceeded)
+        )
+        if waiver.applied:
             outcome = Outcome.WAIVED if fit else Outcome.UNPROVEN
-    exit_code = EXIT_USAGE if errors else EXIT_CODES[outcome]
-    if terms.exit_zero and exit_code == EXIT_CODES[Outcome.BLOCKED]:
-        exit_code = 0
     return Verdict(
         outcome=None if errors else outcome,
-        exit_code=exit_code,
-        today=today,
-        policy=rule.summary._replace(entries=policies.uses(rule, findings, today)),
-        logs=reports,
+        exit_code=EXIT_USAGE if errors else decide.exit_code(outcome, options.exit_zero),
+        today=options.today,
+        policy=policy.summary._replace(entries=policies.uses(policy, findings, options.today)),
+        logs=logs,
         processes=processes,
         findings=findings,
         proven=proven,
         baseline=ruling.summary if ruling else None,
-        reasons=(*limits.exceeded, *limits.open, *missing, *around.open),
+        reasons=(*exceeded, *missing, *around.open),
         notes=(
-            *(() if terms.strict else (*unknown, *smells)),
+            *(() if options.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
-            *policies.notes(rule, findings, today),
+            *policies.notes(policy, findings, options.today),
             *_from_commit(terms),
             *weighed.notes,
             *around.notes,
-            *(baselines.notes(ruling.summary, rule.summary.sha256, proven) if ruling else ()),
+            *(baselines.notes(ruling.summary, policy.summary.sha256, proven) if ruling else ()),
         ),
         errors=tuple(errors),
-        waiver=summary,
-        tool_version=terms.tool_version,
-        rules_files=terms.own_rules,
-        run_at=terms.run_at,
+        waiver=waiver,
+        tool_version=__version__,
+        rules_files=terms.files.rules_files,
+        run_at=options.run_at,
         measurements=weighed.measured,
         environment=around.environment,
         exclusions=around.exclusions,
         claims=around.claims,
         rollback=around.rollback,
-        excerpts=lines_around.excerpts(findings, processes, run.sources) if terms.excerpts else {},
+        excerpts=lines_around.excerpts(findings, processes, run.sources) if options.excerpts else {},
     )
 
 
@@ -149,15 +92,16 @@ def judged(
     events: Iterable[Event], terms: Terms, seen: Sequence[Finding] = ()
 ) -> tuple[tuple[Finding, ...], baselines.Ruling | None]:
     """The events under policy and baseline, with what instruments have seen, and what the baseline says."""
-    dear = (costed(event, terms.evidence) if terms.evidence else event for event in events)
-    told = (policies.judge(event, terms.policy, terms.today) for event in dear)
+    files, options = terms.files, terms.options
+    dear = (costed(event, options.evidence) if options.evidence else event for event in events)
+    told = (policies.judge(event, files.policy, options.today) for event in dear)
     findings = dearest_first((*told, *seen))
-    ruling = baselines.judge(terms.baseline, findings) if terms.baseline else None
+    ruling = baselines.judge(files.baseline, findings) if files.baseline else None
     return (ruling.findings if ruling else findings), ruling
 
 
 def _process_verdicts(
-    run: Run, found: Processes, book: Book, rule: Policy, findings: Sequence[Finding]
+    run: Run, found: Processes, terms: Terms, findings: Sequence[Finding]
 ) -> tuple[ProcessVerdict, ...]:
     """The verdict of each process, in the order of logs and ranks."""
     guilty = {p for f in findings if f.decision is Decision.BLOCKED for p in f.event.processes}
@@ -166,8 +110,8 @@ def _process_verdicts(
         process_verdict(
             process,
             [(key.log, found.evidence[key]) for key in (process, *found.also.get(process, ()))],
-            book.readers,
-            rule,
+            terms.book.readers,
+            terms.files.policy,
             process in guilty,
         )
         for process in found.evidence
@@ -182,6 +126,29 @@ def _process_verdicts(
             wanted.setdefault(verdict.log, set()).update(positions)
     numbers = {log: run.lines(log, positions) for log, positions in wanted.items()}
     return located(verdicts, numbers)
+
+
+def _missing(run: Run, terms: Terms, processes: Sequence[ProcessVerdict]) -> Iterator[str]:
+    """What was asked for and the logs do not show: compilers, ranks, whole seals."""
+    options, seals = terms.options, run.seals.items()
+    asked = [(options.expect_ranks, "--expect-ranks")] if options.expect_ranks is not None else []
+    asked += [(seal.expect_ranks, log) for log, seal in seals if seal.expect_ranks is not None]
+    ranks = [seal.rank for log, seal in seals if seal.rank is not None and run.speaks(log)]
+    yield from decide.expectations(processes, terms.files.policy, asked, ranks)
+    yield from (f"{log}: {why}" for log, seal in seals for why in seal.off)
+    if options.sealed:
+        yield from (f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log))
+
+
+def _log_reports(
+    run: Run, found: Processes, processes: Sequence[ProcessVerdict], book: Book
+) -> tuple[LogReport, ...]:
+    """What is told of each log."""
+    outcomes, told_in = {process.key: process.outcome for process in processes}, found.by_log()
+    return tuple(
+        _log_report(log, run, {outcomes[key] for key in told_in.get(log, ()) if key in outcomes}, book)
+        for log in run.logs
+    )
 
 
 def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
@@ -228,11 +195,11 @@ def _nothing_known(said: LogEvidence, book: Book) -> str:
 
 def _from_commit(terms: Terms) -> list[str]:
     """What the working tree makes of the files that judge, where those of a commit do."""
-    summary = terms.policy.summary
+    summary = terms.files.policy.summary
     if summary.revision is None:
         return []
     name = summary.revision.name
-    notes = [f"{file} is not at {name}: judged as if it were not there" for file in terms.absent]
+    notes = [f"{file} is not at {name}: judged as if it were not there" for file in terms.files.absent]
     for change in summary.changes:
         if change.may_loosen:
             spot = change.new or change.old
@@ -241,9 +208,13 @@ def _from_commit(terms: Terms) -> list[str]:
     return notes
 
 
-def _unrecognised(reports: Sequence[LogReport]) -> list[str]:
-    """A note for each log that was found beside others and holds no known compiler."""
-    return [f"{log.path}: no line of a known compiler; not judged" for log in reports if log.outcome is None]
+def _unrecognised(run: Run, logs: Iterable[LogReport]) -> list[str]:
+    """A sentence for each log that was found beside others and holds no known compiler."""
+    return [
+        f"{log.path}: no line of a known compiler; not judged"
+        for log in logs
+        if log.outcome is None and run.sources[log.path].trace is None
+    ]
 
 
 def _smells(run: Run) -> list[str]:

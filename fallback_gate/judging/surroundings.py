@@ -67,7 +67,7 @@ def environment(
 
 
 def surroundings(
-    rule: Policy,
+    policy: Policy,
     asked: Environment | str,
     machine: Environment | None,
     outside: Outside | None,
@@ -81,14 +81,14 @@ def surroundings(
     given = outside.exclusions if outside else None
     claims: tuple[HeldClaim, ...] = ()
     back: HeldRollback | None = None
-    if rule.claims:
+    if policy.claims:
         from fallback_gate.judging.comparable import held
 
-        claims = tuple(held(claim, _placed(figures, machine)) for claim in rule.claims)
-    if rule.rollback and looked:
+        claims = tuple(held(claim, _placed(figures, machine)) for claim in policy.claims)
+    if policy.rollback and looked:
         from fallback_gate.judging.rollback import held as held_rollback
 
-        back = held_rollback(rule.rollback, machine)
+        back = held_rollback(policy.rollback, machine)
     return Surroundings(
         environment=machine,
         exclusions=given.concluded(_fallbacks(findings)) if given else None,
@@ -113,7 +113,11 @@ def surroundings(
                 for one in claims
                 if one.state is ClaimState.NOT_MEASURED and one.claim.at_least is not None
             ),
-            *(["the rollback was not looked at: --environment off"] if rule.rollback and not looked else []),
+            *(
+                ["the rollback was not looked at: --environment off"]
+                if policy.rollback and not looked
+                else []
+            ),
             *(environments.warnings(machine) if machine else ()),
         ),
     )

@@ -14,19 +14,17 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Final
 
+from fallback_gate import __version__
 from fallback_gate import policy as policies
 from fallback_gate.events.fold import Fold
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.judging.surroundings import OFF, surroundings
 from fallback_gate.model import (
-    EXIT_CODES,
     Class,
-    Decision,
     Event,
     Finding,
     Kind,
     LogReport,
-    Outcome,
     ProcessKey,
     Scope,
     Verdict,
@@ -35,6 +33,7 @@ from fallback_gate.model.measures import QUANTITIES, Cost, Measured, State
 from fallback_gate.model.names import function, spellings
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.instruments import hold
+from fallback_gate.verdict import decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +47,21 @@ class Weighed:
     notes: tuple[str, ...] = ()
 
 
-def weigh(evidence: Sequence[Evidence], rule: Policy, today: date) -> Weighed:
+def weigh(evidence: Sequence[Evidence], policy: Policy, today: date) -> Weighed:
     """Judge what instruments saw, and hold what they measured against the policy's limits."""
-    measured = hold((one for said in evidence for one in said.measurements), rule.bounds)
+    measured = hold((one for said in evidence for one in said.measurements), policy.bounds)
     given = {said.instrument for said in evidence}
-    absent = [name for name in rule.expect_instruments if name not in given]
-    limited = dict.fromkeys(bound.instrument for bound in rule.bounds)
+    absent = [name for name in policy.expect_instruments if name not in given]
+    limited = dict.fromkeys(bound.instrument for bound in policy.bounds)
     return Weighed(
-        findings=tuple(finding for said in evidence for finding in _findings(said, measured, rule, today)),
+        findings=tuple(finding for said in evidence for finding in _findings(said, measured, policy, today)),
         measured=measured,
         exceeded=_sentences(measured, State.EXCEEDED),
         open=(
             *_sentences(measured, State.OPEN),
             *(f"{said.path}: {said.problem}" for said in evidence if said.problem),
             *(f"the policy expects evidence of the instrument {name}, and none was given" for name in absent),
-            *_unmeasured(evidence, rule),
+            *_unmeasured(evidence, policy),
         ),
         notes=(
             *(f"{said.path}: {note}" for said in evidence for note in said.notes),
@@ -77,7 +76,7 @@ def weigh(evidence: Sequence[Evidence], rule: Policy, today: date) -> Weighed:
 
 def judge(
     evidence: Sequence[Evidence],
-    policy: str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     *,
     today: date | None = None,
     exit_zero: bool = False,
@@ -86,31 +85,31 @@ def judge(
 ) -> Verdict:
     """Judge evidence without any log: the verdict speaks of what was measured, and of nothing else.
 
-    The policy is looked up as `check` does; what it expects of compilers, ranks and other instruments, and
-    of an artefact to fall back to, is left to `check`, and so are claims of what is not measured here. Raises
-    `PolicyError`.
+    A policy that is not loaded is looked up as `check` does; what it expects of compilers, ranks and other
+    instruments, and of an artefact to fall back to, is left to `check`, and so are claims of what is not
+    measured here. Raises `PolicyError`.
     """
-    from fallback_gate import __version__
-
     today = today or datetime.now(timezone.utc).date()
     environ, cwd = os.environ if environ is None else environ, cwd or Path.cwd()
-    rule = policies.load(policies.find(str(policy) if policy is not None else None, environ, cwd), today)
+    loaded = policy
+    if not isinstance(loaded, Policy):
+        loaded = policies.load(
+            policies.find(str(loaded) if loaded is not None else None, environ, cwd), today
+        )
     given = {said.instrument for said in evidence}
-    bounds = tuple(bound for bound in rule.bounds if bound.instrument in given)
-    weighed = weigh(evidence, replace(rule, bounds=bounds, expect_instruments=()), today)
-    limits = policies.limits(weighed.findings, rule)
-    around = surroundings(rule, OFF, None, None, evidence, weighed.findings)
-    blocked = any(finding.decision is Decision.BLOCKED for finding in weighed.findings)
-    proven = bool(weighed.measured) and not (weighed.open or limits.open or around.open)
-    outcome = Outcome.PASS if proven else Outcome.UNPROVEN
-    if blocked or weighed.exceeded or limits.exceeded or around.exceeded:
-        outcome = Outcome.BLOCKED
-    exit_code = 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]
+    bounds = tuple(bound for bound in loaded.bounds if bound.instrument in given)
+    weighed = weigh(evidence, replace(loaded, bounds=bounds, expect_instruments=()), today)
+    around = surroundings(loaded, OFF, None, None, evidence, weighed.findings)
+    limits = policies.limits(weighed.findings, loaded)
+    exceeded = (*weighed.exceeded, *limits.exceeded, *around.exceeded)
+    missing = (*weighed.open, *limits.open, *around.open)
+    proven = bool(weighed.measured) and not missing
+    outcome = decide.outcome(weighed.findings, exceeded, proven)
     return Verdict(
         outcome=outcome,
-        exit_code=exit_code,
+        exit_code=decide.exit_code(outcome, exit_zero),
         today=today,
-        policy=rule.summary._replace(entries=policies.uses(rule, weighed.findings, today)),
+        policy=loaded.summary._replace(entries=policies.uses(loaded, weighed.findings, today)),
         logs=tuple(
             LogReport(said.path, said.size, recognised=True, outcome=outcome, problem=said.problem)
             for said in evidence
@@ -118,10 +117,7 @@ def judge(
         processes=(),
         findings=weighed.findings,
         proven=proven,
-        reasons=(
-            *(*weighed.exceeded, *limits.exceeded, *around.exceeded),
-            *(*weighed.open, *limits.open, *around.open),
-        ),
+        reasons=(*exceeded, *missing),
         notes=weighed.notes,
         tool_version=__version__,
         measurements=weighed.measured,
@@ -129,13 +125,13 @@ def judge(
     )
 
 
-def _unmeasured(evidence: Sequence[Evidence], rule: Policy) -> list[str]:
+def _unmeasured(evidence: Sequence[Evidence], policy: Policy) -> list[str]:
     """Limits of the policy that a file of their instrument says nothing of: it can't be told if they hold."""
     return [
         f"{said.path}: the policy limits {bound.name} ({bound.source}), and the file does not say it"
         + (", or there is no baseline" if bound.name.endswith("_slowdown") else "")
         for said in evidence
-        for bound in rule.bounds
+        for bound in policy.bounds
         if bound.instrument == said.instrument
         and bound.name in QUANTITIES[said.instrument]
         and bound.name not in said.foreign
@@ -197,7 +193,7 @@ def _sentences(measured: Iterable[Measured], state: State) -> tuple[str, ...]:
     return tuple(str(one) for one in measured if one.state is state)
 
 
-def _findings(said: Evidence, measured: Sequence[Measured], rule: Policy, today: date) -> list[Finding]:
+def _findings(said: Evidence, measured: Sequence[Measured], policy: Policy, today: date) -> list[Finding]:
     """The events of one file that count."""
     exceeded = {
         one.measurement.name
@@ -209,7 +205,7 @@ def _findings(said: Evidence, measured: Sequence[Measured], rule: Policy, today:
     for report in said.reports:
         fold.add(report, process)
     events = (costed(event, [said]) for event in fold.events(lambda log, at: {}, {}))
-    findings = (policies.judge(event, rule, today) for event in events)
+    findings = (policies.judge(event, policy, today) for event in events)
     all_count = not exceeded.isdisjoint(said.blame)
     return [
         finding

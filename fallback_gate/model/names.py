@@ -1,4 +1,4 @@
-"""Beside the vocabulary: names of operators. `aten.sort.stable` and `torch.ops.aten.sort.stable` are one.
+"""Beside the vocabulary: names of operators; `aten.sort.stable` and `torch.ops.aten.sort.stable` are one.
 
 PyTorch writes an operator as `namespace::name.overload` in C++ and as
 `torch.ops.namespace.name.overload` in Python; logs mix both, with and without the overload.

@@ -12,8 +12,8 @@ from fallback_gate.model import PolicySummary
 from fallback_gate.policy.entry import ColdEntry, HotEntry, Policy, UnhotEntry
 from fallback_gate.policy.find import find
 from fallback_gate.policy.limits import Limits, limits
-from fallback_gate.policy.lint import notes
 from fallback_gate.policy.match import judge
+from fallback_gate.policy.notes import notes
 from fallback_gate.policy.shelf import HERE, Shelf
 from fallback_gate.policy.uses import uses
 

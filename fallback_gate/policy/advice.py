@@ -1,6 +1,7 @@
 """Room 5: what is wrong with a policy that loads: entries that contradict, are too wide, or rot.
 
-`lint.py` says what a run shows of it; this looks at the policy by itself, and at a run where one is given.
+`notes` says what a run shows of it; this looks at the policy by itself, for `policy lint`, and at a run where
+one is given.
 Only what is certain is said: an entry is covered by another one where each of its globs is, whatever a log
 may hold. Shipped entries are ours to keep, and only their own linting speaks of them.
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from fallback_gate.model import Decision, Outcome
 from fallback_gate.policy import checks
@@ -47,18 +48,16 @@ def cases(page: Page, top: dict[str, object]) -> tuple[Case, ...]:
 
 def _case(page: Page, key: Key, value: object) -> Case | None:
     said = Said(page, key, checks.mapping(page, key, value, KEYS, ("name", "verdict")))
-    verdict = None
-    if "verdict" in said.values:
-        verdict = checks.choice(page, (*key, "verdict"), said.values["verdict"], VERDICTS)
+    verdict = said.read("verdict", partial(checks.choice, known=VERDICTS))
     if isinstance(value, dict) and ("logs" in value) == ("text" in value):
         page.complain(key, "a case has either `logs` or `text`", "give it the one that it is about")
     if said.values.get("logs") == []:
         page.complain((*key, "logs"), "an empty list is no log", "name at least one")
     name, logs, text, today = said.text("name"), said.texts("logs"), said.text("text"), said.day("today")
     decided = tuple(
-        (decision, checks.globs(page, (*key, decision.value), said.values[decision.value]))
+        (decision, globs)
         for decision in Decision
-        if decision.value in said.values
+        if (globs := said.read(decision.value, checks.globs)) is not None
     )
     if name is None or verdict is None:
         return None

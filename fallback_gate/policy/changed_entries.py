@@ -15,7 +15,7 @@ from typing import TypeVar
 from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.model.measures import Limit
 from fallback_gate.policy import globs
-from fallback_gate.policy.changed_bounds import looser
+from fallback_gate.policy.changed_figures import looser
 from fallback_gate.policy.cover import covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 

@@ -10,14 +10,10 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Kind
 from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.policy.entry import Policy
+from fallback_gate.policy.show import percentage
 
 LOOSENED, CHANGED = Direction.LOOSENED, Direction.CHANGED
 TIGHTENED, NEUTRAL = Direction.TIGHTENED, Direction.NEUTRAL
-
-
-def nothing(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
-    """For a field that another one's comparison tells."""
-    yield from ()
 
 
 def unlisted(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
@@ -34,11 +30,7 @@ def unlisted(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
 
     def text(policy: Policy) -> str:
         share = policy.unlisted_share
-        return (
-            policy.unlisted
-            if share is None
-            else f"block_if_share_above {share:.6%}".rstrip("0%").rstrip(".") + "%"
-        )
+        return policy.unlisted if share is None else f"block_if_share_above {percentage(share)}"
 
     if level(old) != level(new):
         direction = LOOSENED if level(new) > level(old) else TIGHTENED

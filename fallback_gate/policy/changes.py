@@ -14,28 +14,27 @@ from functools import partial
 from typing import Any, Final
 
 from fallback_gate.model.inputs import Direction, PolicyChange
-from fallback_gate.policy import changed_claims, changed_entries, changed_values
-from fallback_gate.policy.changed_bounds import bounds
+from fallback_gate.policy import changed_entries, changed_figures, changed_values
 from fallback_gate.policy.entry import Policy
 
 Section = Callable[[Policy, Policy, date], Iterable[PolicyChange]]
 
-SECTIONS: Final[Mapping[str, tuple[str, Section]]] = {
+SECTIONS: Final[Mapping[str, tuple[str, Section | None]]] = {
     # field of a policy: its key in the file, and who compares it
     "hot": ("hot", changed_entries.hot),
     "unhot": ("unhot", changed_entries.unhot),
     "cold": ("cold", changed_entries.cold),
     "unlisted": ("unlisted", changed_values.unlisted),
-    "unlisted_share": ("unlisted", changed_values.nothing),  # told with `unlisted`
+    "unlisted_share": ("unlisted", None),  # told with `unlisted`
     "budgets": ("budgets", changed_values.budgets),
     "required": ("proof.required", changed_values.required),
     "accept_unobservable": ("proof.accept_unobservable", changed_values.accepted),
     "expect_compilers": ("expect.compilers", partial(changed_values.expected, "compilers")),
     "expect_ranks": ("expect.ranks", changed_values.ranks),
     "expect_instruments": ("expect.instruments", partial(changed_values.expected, "instruments")),
-    "bounds": ("instruments", bounds),
-    "claims": ("claims", changed_claims.claims),
-    "rollback": ("rollback", changed_claims.rollback),
+    "bounds": ("instruments", changed_figures.bounds),
+    "claims": ("claims", changed_figures.claims),
+    "rollback": ("rollback", changed_figures.rollback),
     "rules": ("rules", changed_values.rules),
     "logs": ("logs", changed_values.logs),
     "extends": ("extends", changed_values.extends),
@@ -50,10 +49,11 @@ def compare(old: Policy, new: Policy, today: date) -> tuple[PolicyChange, ...]:
     """All that `new` changes, what may let more pass first. `today` (UTC) decides what has expired."""
     found: list[PolicyChange] = []
     for field, (key, section) in SECTIONS.items():
+        if section is None:
+            continue
         here = list(section(old, new, today))
         before, after = getattr(old, field), getattr(new, field)
-        silent = section in (changed_values.nothing, changed_values.rules)
-        if not here and not silent and _said(before) != _said(after):
+        if not here and section is not changed_values.rules and _said(before) != _said(after):
             here = [PolicyChange(Direction.NEUTRAL, key, "written in another way, to the same effect")]
         found += here
     return tuple(sorted(dict.fromkeys(found), key=lambda change: _ORDER.index(change.direction)))

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from fallback_gate.model import measures, quantity
 from fallback_gate.model.claims import CONDITIONS, METRICS, Claim, Rollback
 from fallback_gate.policy import checks
+from fallback_gate.policy.checks import Said
 from fallback_gate.policy.document import BROKEN, Key, Page, shown
 
 CLAIM_KEYS: Final = ("metric", "value", *CONDITIONS, "source", "at_least")
@@ -36,18 +38,11 @@ def claims(page: Page, top: Mapping[str, object]) -> tuple[Claim, ...]:
     found = []
     for index, value in enumerate(checks.items(page, ("claims",), top.get("claims", []))):
         key = ("claims", index)
-        said = checks.mapping(page, key, value, CLAIM_KEYS, CLAIM_NEEDS)
-        metric = None
-        if "metric" in said:
-            metric = checks.choice(page, (*key, "metric"), said["metric"], {one: one for one in METRICS})
-        amount = _amount(page, (*key, "value"), said["value"], metric) if metric and "value" in said else None
-        source = checks.text(page, (*key, "source"), said["source"]) if "source" in said else None
-        least = _share(page, (*key, "at_least"), said["at_least"]) if "at_least" in said else None
-        conditions: dict[str, str] = {
-            name: text
-            for name in CONDITIONS
-            if name in said and (text := _condition(page, (*key, name), said[name])) is not None
-        }
+        said = Said(page, key, checks.mapping(page, key, value, CLAIM_KEYS, CLAIM_NEEDS))
+        metric = said.read("metric", partial(checks.choice, known={one: one for one in METRICS}))
+        amount = said.read("value", partial(_amount, metric=metric)) if metric else None
+        source, least = said.text("source"), said.read("at_least", _share)
+        conditions = {name: text for name in CONDITIONS if (text := said.read(name, _condition)) is not None}
         if metric and amount is not None and source:
             found.append(Claim(metric, amount, conditions, source, least, page.source(key)))
     return tuple(found)
@@ -92,8 +87,7 @@ def rollback(page: Page, top: Mapping[str, object]) -> Rollback | None:
     if "rollback" not in top:
         return None
     key = ("rollback",)
-    given = checks.mapping(page, key, top["rollback"], ROLLBACK_KEYS, ROLLBACK_NEEDS)
-    said = checks.Said(page, key, given)
+    said = Said(page, key, checks.mapping(page, key, top["rollback"], ROLLBACK_KEYS, ROLLBACK_NEEDS))
     artefact, compiler, version = (said.text(name) for name in ROLLBACK_NEEDS)
     sha256, built = said.text("sha256"), said.day("built")
     if sha256 is not None and not _SHA256.fullmatch(sha256):

@@ -29,27 +29,22 @@ from fallback_gate.policy.unhot import left
 
 E = TypeVar("E")
 
-STRICT = b"version: 1\nname: strict\n"
 
-
-def load(reference: str | None, today: date, shelf: Shelf = HERE) -> Policy:
-    """Load the policy that a path or `builtin:NAME` names; None is the strict rule.
+def load(reference: str, today: date, shelf: Shelf = HERE) -> Policy:
+    """Load the policy that a path or `builtin:NAME` names.
 
     `today` (UTC) decides which `unhot` entries still hold. Raises PolicyError with all problems of the
     file and of those it extends, all from one shelf.
     """
     family = _Family(today, shelf)
-    if reference is None:
-        said, data = family.strict(), None
-    else:
-        said, data = family.named(reference)
+    said, data = family.named(reference)
     if family.problems:
         raise PolicyError(tuple(dict.fromkeys(family.problems)))
-    name = said.name or _stem(reference or "strict")
+    name = said.name or _stem(reference)
     summary = PolicySummary(
         name=name,
-        path=shelf.named(reference) if reference is not None else None,
-        sha256=hashlib.sha256(data).hexdigest() if data is not None else None,
+        path=shelf.named(reference),
+        sha256=hashlib.sha256(data).hexdigest(),
         hot=tuple(entry.rule for entry in said.hot),
     )
     return Policy(
@@ -87,10 +82,6 @@ class _Family:
         self.problems: list[str] = []
         self._today, self._shelf = today, shelf
         self._done: dict[str, Sheet] = {}
-
-    def strict(self) -> Sheet:
-        """The rule without a policy: whatever falls back blocks."""
-        return sheet(document.read(STRICT, "the strict rule"), shipped=True)
 
     def named(self, reference: str) -> tuple[Sheet, bytes]:
         """The policy that the user names, and its bytes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fallback_gate.compilers import user_rules
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Scope
@@ -39,20 +41,18 @@ def rules(page: Page, top: dict[str, object]) -> tuple[Rule | Marker, ...]:
 def _user_rule(page: Page, key: Key, value: object) -> user_rules.UserRule:
     is_marker = isinstance(value, dict) and any(key in value for key in MARKER_SAYS)
     known, needs = (MARKER_KEYS, _MARKER_NEEDS) if is_marker else (RULE_KEYS, _RULE_NEEDS)
-    entry = checks.mapping(page, key, value, known, needs)
-    said = Said(page, key, entry)
-    proves = checks.kinds(page, (*key, "proves"), entry.get("proves", []))
-    ends = checks.flag(page, (*key, "ends"), entry.get("ends", False))
-    starts = checks.flag(page, (*key, "starts"), entry.get("starts", False))
-    if is_marker and not any(entry.get(name) for name in MARKER_SAYS):
+    said = Said(page, key, checks.mapping(page, key, value, known, needs))
+    proves = said.read("proves", checks.kinds) or frozenset()
+    ends, starts = (said.read(name, checks.flag) or False for name in ("ends", "starts"))
+    if is_marker and not any(said.values.get(name) for name in MARKER_SAYS):
         advice = "name what it `proves`, or that it `starts` or `ends` the compile phase"
         page.complain(key, "the marker says nothing", advice)
     if starts and ends:
         page.complain((*key, "starts"), "one line can't start and end the phase", "take two markers")
-    if entry.get("matches") == []:
+    if said.values.get("matches") == []:
         page.complain((*key, "matches"), "there is no line to try the pattern on", "give at least one line")
-    kind = checks.choice(page, (*key, "kind"), entry["kind"], checks.KINDS) if "kind" in entry else None
-    scope = checks.choice(page, (*key, "scope"), entry["scope"], SCOPES) if "scope" in entry else None
+    kind = said.read("kind", partial(checks.choice, known=checks.KINDS))
+    scope = said.read("scope", partial(checks.choice, known=SCOPES))
     lines = said.whole("lines")
     if lines is not None and not 1 <= lines <= user_rules.MOST_LINES:
         advice = f"take 1 to {user_rules.MOST_LINES}: the first line and those below it"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any
 
 from fallback_gate.compilers.rule import Marker, Rule
@@ -78,36 +79,29 @@ def sheet(page: Page, shipped: bool) -> Sheet:
     top = checks.mapping(page, (), value, KEYS)
     if isinstance(value, dict):
         _version(page, top)
-    proof = checks.mapping(page, ("proof",), top.get("proof", {}), PROOF_KEYS)
-    expect = checks.mapping(page, ("expect",), top.get("expect", {}), EXPECT_KEYS)
+    said = Said(page, (), top)
+    proof, expect = (
+        Said(page, (key,), checks.mapping(page, (key,), top.get(key, {}), known))
+        for key, known in (("proof", PROOF_KEYS), ("expect", EXPECT_KEYS))
+    )
     hot = _hot(page, top)
     cold = _cold(page, top, shipped)
     _contradictions(page, top)
     return Sheet(
-        name=checks.text(page, ("name",), top["name"]) if "name" in top else None,
+        name=said.text("name"),
         extends=_extends(page, top),
-        unlisted=_unlisted(page, top),
-        unlisted_share=_unlisted_share(page, top),
+        unlisted=said.read("unlisted", _unlisted),
+        unlisted_share=said.read("unlisted", _unlisted_share),
         hot=hot,
         unhot=_unhot(page, top, shipped),
         cold=cold,
         budgets=_budgets(page, top),
-        required=checks.kinds(page, ("proof", "required"), proof["required"])
-        if "required" in proof
-        else None,
-        accept_unobservable=checks.kinds(
-            page, ("proof", "accept_unobservable"), proof.get("accept_unobservable", [])
-        ),
-        expect_compilers=(
-            checks.texts(page, ("expect", "compilers"), expect["compilers"])
-            if "compilers" in expect
-            else None
-        ),
-        expect_ranks=checks.whole(page, ("expect", "ranks"), expect["ranks"], 1)
-        if "ranks" in expect
-        else None,
-        expect_instruments=_expect_instruments(page, expect),
-        logs=checks.texts(page, ("logs",), top["logs"]) if "logs" in top else None,
+        required=proof.read("required", checks.kinds),
+        accept_unobservable=proof.read("accept_unobservable", checks.kinds) or frozenset(),
+        expect_compilers=expect.read("compilers", checks.texts),
+        expect_ranks=expect.read("ranks", partial(checks.whole, least=1)),
+        expect_instruments=expect.read("instruments", _instruments),
+        logs=said.read("logs", checks.texts),
         rules=messages.rules(page, top),
         tests=cases(page, top),
         bounds=bounds(page, top),
@@ -116,11 +110,9 @@ def sheet(page: Page, shipped: bool) -> Sheet:
     )
 
 
-def _expect_instruments(page: Page, expect: dict[str, object]) -> tuple[str, ...] | None:
-    if "instruments" not in expect:
-        return None
-    key, known = ("expect", "instruments"), {name: name for name in QUANTITIES}
-    words = enumerate(checks.items(page, key, expect["instruments"]))
+def _instruments(page: Page, key: Key, value: object) -> tuple[str, ...]:
+    known = {name: name for name in QUANTITIES}
+    words = enumerate(checks.items(page, key, value))
     each = (checks.choice(page, (*key, index), word, known) for index, word in words)
     return tuple(word for word in each if word is not None)
 
@@ -145,8 +137,8 @@ def _extends(page: Page, top: dict[str, object]) -> tuple[tuple[str, Key], ...]:
 
 def _entries(
     page: Page, top: dict[str, object], section: str, known: tuple[str, ...], required: tuple[str, ...]
-) -> Iterator[tuple[Key, dict[str, object], dict[str, Any], RuleSource]]:
-    """Each entry of a section: its key, its content, its globs, and what the report quotes of it."""
+) -> Iterator[tuple[Said, dict[str, Any]]]:
+    """Each entry of a section, with its globs and what the report quotes of it."""
     for index, value in enumerate(checks.items(page, (section,), top.get(section, []))):
         key = (section, index)
         entry = checks.mapping(page, key, value, known, required)
@@ -154,82 +146,54 @@ def _entries(
             continue
         if not any(name in value for name in (*MATCH_KEYS, "share_of_step")):
             page.complain(key, "the entry names nothing", f"give it one of {', '.join(MATCH_KEYS)}")
-        globs: dict[str, Any] = {}
-        for name in MATCH_KEYS:
-            if name in entry:
-                check = checks.kind_globs if name == "kinds" else checks.globs
-                globs[name] = check(page, (*key, name), entry[name])
+        said = Said(page, key, entry)
+        globs = {
+            name: said.read(name, checks.kind_globs if name == "kinds" else checks.globs)
+            for name in MATCH_KEYS
+            if name in entry
+        }
         written = {name: v.isoformat() if isinstance(v, date) else v for name, v in entry.items()}
-        yield key, entry, globs, RuleSource(written, page.source(key))
+        yield said, {"rule": RuleSource(written, page.source(key)), **globs}
 
 
 def _hot(page: Page, top: dict[str, object]) -> tuple[HotEntry, ...]:
-    found = []
-    for key, entry, globs, rule in _entries(page, top, "hot", HOT_KEYS, ()):
-        why = checks.text(page, (*key, "why"), entry["why"]) if "why" in entry else None
-        share = (
-            share_limit(page, (*key, "share_of_step"), entry["share_of_step"])
-            if "share_of_step" in entry
-            else None
-        )
-        found.append(HotEntry(rule=rule, **globs, why=why, share_of_step=share))
-    return tuple(found)
+    return tuple(
+        HotEntry(**fields, why=said.text("why"), share_of_step=said.read("share_of_step", share_limit))
+        for said, fields in _entries(page, top, "hot", HOT_KEYS, ())
+    )
 
 
-def _unlisted(page: Page, top: dict[str, object]) -> str | None:
+def _unlisted(page: Page, key: Key, value: object) -> str | None:
     """What becomes of what is unlisted; a mapping says from which share of the step on it blocks."""
-    if "unlisted" not in top:
-        return None
-    value = top["unlisted"]
-    return "block" if isinstance(value, dict) else checks.choice(page, ("unlisted",), value, UNLISTED)
+    return "block" if isinstance(value, dict) else checks.choice(page, key, value, UNLISTED)
 
 
-def _unlisted_share(page: Page, top: dict[str, object]) -> float | None:
-    value = top.get("unlisted")
+def _unlisted_share(page: Page, key: Key, value: object) -> float | None:
     if not isinstance(value, dict):
         return None
-    key, name = ("unlisted",), "block_if_share_above"
-    said = checks.mapping(page, key, value, (name,), (name,))
-    return share(page, (*key, name), said[name]) if name in said else None
+    name = "block_if_share_above"
+    return Said(page, key, checks.mapping(page, key, value, (name,), (name,))).read(name, share)
 
 
-def _needs(shipped: bool) -> tuple[str, ...]:
-    return ("reason",) if shipped else ("reason", "owner", "expires")
+def _excuses(
+    page: Page, top: dict[str, object], section: str, known: tuple[str, ...], shipped: bool
+) -> Iterator[tuple[Said, dict[str, Any]]]:
+    """As `_entries`, with what every excuse tells."""
+    needs = ("reason",) if shipped else ("reason", "owner", "expires")
+    for said, fields in _entries(page, top, section, known, needs):
+        fields |= {"reason": said.text("reason") or "", "owner": said.text("owner")}
+        yield said, {**fields, "expires": said.day("expires"), "ticket": said.text("ticket")}
 
 
 def _unhot(page: Page, top: dict[str, object], shipped: bool) -> tuple[UnhotEntry, ...]:
-    found = []
-    for key, entry, globs, rule in _entries(page, top, "unhot", UNHOT_KEYS, _needs(shipped)):
-        said = Said(page, key, entry)
-        found.append(
-            UnhotEntry(
-                rule=rule,
-                **globs,
-                reason=said.text("reason") or "",
-                owner=said.text("owner"),
-                expires=said.day("expires"),
-                ticket=said.text("ticket"),
-            )
-        )
-    return tuple(found)
+    return tuple(UnhotEntry(**fields) for _, fields in _excuses(page, top, "unhot", UNHOT_KEYS, shipped))
 
 
 def _cold(page: Page, top: dict[str, object], shipped: bool) -> tuple[ColdEntry, ...]:
-    found = []
-    for key, entry, globs, rule in _entries(page, top, "cold", COLD_KEYS, _needs(shipped)):
-        said = Said(page, key, entry)
-        found.append(
-            ColdEntry(
-                rule=rule,
-                **globs,
-                reason=said.text("reason") or "",
-                owner=said.text("owner"),
-                expires=said.day("expires"),
-                ticket=said.text("ticket"),
-                max_count=said.whole("max_count"),
-            )
-        )
-    return tuple(found)
+    return tuple(
+        ColdEntry(**fields, max_count=said.whole("max_count"))
+        for said, fields in _excuses(page, top, "cold", COLD_KEYS, shipped)
+    )
 
 
 def _contradictions(page: Page, top: dict[str, object]) -> None:
@@ -251,6 +215,5 @@ def _literals(section: object) -> Iterator[tuple[str, tuple[int, str]]]:
 
 
 def _budgets(page: Page, top: dict[str, object]) -> dict[str, int]:
-    said = checks.mapping(page, ("budgets",), top.get("budgets", {}), BUDGET_KEYS)
-    each = {name: checks.whole(page, ("budgets", name), value) for name, value in said.items()}
-    return {name: limit for name, limit in each.items() if limit is not None}
+    said = Said(page, ("budgets",), checks.mapping(page, ("budgets",), top.get("budgets", {}), BUDGET_KEYS))
+    return {name: limit for name in said.values if (limit := said.whole(name)) is not None}

@@ -11,7 +11,7 @@ from fallback_gate.model.claims import METRICS, Claim
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 
 
-def shown(policy: Policy, today: date) -> dict[str, Any]:
+def as_data(policy: Policy, today: date) -> dict[str, Any]:
     """The whole policy; each entry with its `source` (`path:line`), an expired one with `expired: true`."""
     return {
         "version": 1,
@@ -21,7 +21,7 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
         "unlisted": (
             policy.unlisted
             if policy.unlisted_share is None
-            else {"block_if_share_above": f"{policy.unlisted_share:.6%}".rstrip("0%").rstrip(".") + "%"}
+            else {"block_if_share_above": percentage(policy.unlisted_share)}
         ),
         "hot": [_entry(entry, today) for entry in policy.hot],
         "unhot": [_entry(entry, today) for entry in policy.unhot],
@@ -54,6 +54,11 @@ def shown(policy: Policy, today: date) -> dict[str, Any]:
             {"name": case.name, "verdict": case.verdict.value, "source": case.source} for case in policy.tests
         ],
     }
+
+
+def percentage(share: float) -> str:
+    """A share as a policy says it: `2%`, `0.25%`."""
+    return f"{share:.6%}".rstrip("0%").rstrip(".") + "%"
 
 
 def _bounds(policy: Policy) -> dict[str, dict[str, str]]:

@@ -41,7 +41,7 @@ from fallback_gate.sources.urls import sight_of
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-PACKAGES = ("fallback-gate", "hyperscan", "regex", "zstandard", "distributed")  # that must be the same
+PACKAGES = ("fallback-gate", "hyperscan", "regex", "backports.zstd", "distributed")  # that must be the same
 WAIT = 30  # seconds for a scheduler to answer, and for a first worker
 LOST = 120  # seconds without any worker after which nothing more is expected
 _POLL = 5

@@ -12,69 +12,32 @@ Each format's module is imported when it is first used: nobody waits for a libra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final
 
 from fallback_gate.model import Verdict
 
 
-def _text(verdict: Verdict) -> str:
-    from fallback_gate.reports import text
+def _by(module: str) -> Callable[[Verdict], str]:
+    """The report that a module of this room renders."""
 
-    return text.render(verdict, color=False)
+    def render(verdict: Verdict) -> str:
+        report: str = import_module(f"fallback_gate.reports.{module}").render(verdict)
+        return report
 
-
-def _json(verdict: Verdict) -> str:
-    from fallback_gate.reports import json_report
-
-    return json_report.render(verdict)
-
-
-def _junit(verdict: Verdict) -> str:
-    from fallback_gate.reports import junit
-
-    return junit.render(verdict)
-
-
-def _github(verdict: Verdict) -> str:
-    from fallback_gate.reports import github
-
-    return github.render(verdict)
-
-
-def _gitlab(verdict: Verdict) -> str:
-    from fallback_gate.reports import gitlab
-
-    return gitlab.render(verdict)
-
-
-def _markdown(verdict: Verdict) -> str:
-    from fallback_gate.reports import markdown
-
-    return markdown.render(verdict)
-
-
-def _sarif(verdict: Verdict) -> str:
-    from fallback_gate.reports import sarif
-
-    return sarif.render(verdict)
-
-
-def _html(verdict: Verdict) -> str:
-    from fallback_gate.reports import html
-
-    return html.render(verdict)
+    return render
 
 
 FORMATS: Final[Mapping[str, Callable[[Verdict], str]]] = {
-    "text": _text,
-    "json": _json,
-    "json-v1": _json,
-    "junit": _junit,
-    "github": _github,
-    "markdown": _markdown,
-    "sarif": _sarif,
-    "gitlab": _gitlab,
-    "html": _html,
+    "text": _by("text"),
+    "json": _by("json_report"),
+    "json-v1": _by("json_report"),
+    "junit": _by("junit"),
+    "github": _by("github"),
+    "markdown": _by("markdown"),
+    "sarif": _by("sarif"),
+    "gitlab": _by("gitlab"),
+    "html": _by("html"),
 }
 WITH_PLACES: Final = frozenset({"junit", "github", "markdown", "sarif", "gitlab", "html"})
 """The formats that show a place in the user's repository: they want `Verdict.repository`."""

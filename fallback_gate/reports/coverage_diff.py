@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from fallback_gate.model.matrix import Cell, Change, MatrixDiff, Step
@@ -21,6 +22,7 @@ _HEADINGS: Final[Mapping[Step, str]] = {
     Step.GAINED: "Covered now",
     Step.NEW: "New",
     Step.GONE: "Gone",
+    Step.SAME: "Unchanged",
 }
 
 
@@ -31,23 +33,15 @@ def text(compared: MatrixDiff, *, color: bool = False, width: int = 100, verbose
 
 
 def _lines(sheet: Sheet, compared: MatrixDiff) -> Iterator[str]:
-    name = RESULTS[compared.exit_code].upper()
-    first, *rest = layout.wrap(f"{name} (exit {compared.exit_code}): {_headline(compared)}", sheet.width)
-    yield sheet.paint(first[: len(name)], STYLES[compared.exit_code]) + first[len(name) :]
-    yield from rest
+    code = compared.exit_code
+    yield from sheet.answer(RESULTS[code].upper(), code, _headline(compared), STYLES[code])
     yield from sheet.row("old", words.sentence(compared.old))
     yield from sheet.row("new", words.sentence(compared.new))
-    if compared.open:
-        yield from ("", sheet.paint("Can't be told", "bold"), *sheet.bullets(compared.open, sheet.most(10)))
-    headings = {**_HEADINGS, **({Step.SAME: "Unchanged"} if sheet.everything else {})}
-    for step, heading in headings.items():
-        changes = compared.of(step)
-        if not changes:
-            continue
-        yield from ("", sheet.paint(heading, "bold"))
-        for change in changes[: sheet.most(MOST_ROWS)]:
-            yield from sheet.paragraph(_told(change), "red" if step is Step.LOST else None)
-        yield from sheet.rest(len(changes) - len(changes[: sheet.most(MOST_ROWS)]))
+    yield from sheet.section("Can't be told", sheet.bullets(compared.open, sheet.most(10)))
+    for step, heading in _HEADINGS.items():
+        if step is not Step.SAME or sheet.everything:
+            changes = sheet.each(compared.of(step), MOST_ROWS, partial(_change, sheet))
+            yield from sheet.section(heading, changes)
 
 
 def _headline(compared: MatrixDiff) -> str:
@@ -55,10 +49,11 @@ def _headline(compared: MatrixDiff) -> str:
     return ", ".join(counts) or "both are empty"
 
 
-def _told(change: Change) -> str:
+def _change(sheet: Sheet, change: Change) -> Iterator[str]:
     cell = change.shown
     row = " ".join(filter(None, (operator(cell), safe.inline(cell.shape), safe.inline(cell.dtype))))
-    return f"{row} on {safe.inline(cell.backend)}: {_columns(change.old)} -> {_columns(change.new)}"
+    told = f"{row} on {safe.inline(cell.backend)}: {_columns(change.old)} -> {_columns(change.new)}"
+    yield from sheet.paragraph(told, "red" if change.step is Step.LOST else None)
 
 
 def _columns(cells: tuple[Cell, ...]) -> str:

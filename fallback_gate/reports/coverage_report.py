@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from fallback_gate.model import Outcome
-from fallback_gate.model.matrix import Cell, Column, Held, Read
+from fallback_gate.model.matrix import Cell, Column, Held, Read, Red
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.sheet import Sheet
@@ -38,38 +39,31 @@ def text(
 
 
 def _lines(sheet: Sheet, held: Held, quiet: bool) -> Iterator[str]:
-    name = held.outcome.value.upper()
-    first, *rest = layout.wrap(f"{name} (exit {held.exit_code}): {headline(held)}", sheet.width)
-    yield sheet.paint(first[: len(name)], _STYLES.get(held.outcome, "bold")) + first[len(name) :]
-    yield from rest
+    style = _STYLES.get(held.outcome, "bold")
+    yield from sheet.answer(held.outcome.value.upper(), held.exit_code, headline(held), style)
     yield from sheet.row("policy", words.sentence(held.policy.path or held.policy.name))
     for one in held.read:
         yield from sheet.row("read", words.sentence(told(one)))
-    if held.red:
-        yield from ("", sheet.paint("Over the red line", "bold"))
-    for red in held.red[: sheet.most(MOST_ROWS)]:
-        cell = red.cell
-        yield from sheet.head(
-            f"{operator(cell)} on {safe.inline(cell.backend)}: {cell.column.value}", "bold red"
-        )
-        yield from sheet.row("why", words.sentence(cell.reason) if cell.reason else None, indent=4)
-        yield from sheet.row("by", safe.inline(", ".join(cell.by)) or None, indent=4)
-        yield from sheet.row(
-            "time", f"{time(cell)} us a step" if cell.microseconds is not None else None, indent=4
-        )
-        yield from sheet.row("rule", words.sentence(red.source or red.why or ""), indent=4)
-    yield from sheet.rest(len(held.red) - len(held.red[: sheet.most(MOST_ROWS)]))
-    if held.open:
-        yield from ("", sheet.paint("Can't be told", "bold"), *sheet.bullets(held.open, sheet.most(10)))
+    yield from sheet.section("Over the red line", sheet.each(held.red, MOST_ROWS, partial(_red, sheet)))
+    yield from sheet.section("Can't be told", sheet.bullets(held.open, sheet.most(10)))
     if quiet:
         return
-    if held.notes:
-        yield from ("", sheet.paint("Notes", "bold"), *sheet.bullets(held.notes, sheet.most(10)))
+    yield from sheet.section("Notes", sheet.bullets(held.notes, sheet.most(10)))
     if held.matrix.cells:
         yield ""
         if len(held.matrix.backends) == 1:
             yield f"Back end {safe.inline(held.matrix.backends[0])}"
         yield from _table(sheet, held)
+
+
+def _red(sheet: Sheet, red: Red) -> Iterator[str]:
+    cell = red.cell
+    yield from sheet.head(f"{operator(cell)} on {safe.inline(cell.backend)}: {cell.column.value}", "bold red")
+    yield from sheet.row("why", words.sentence(cell.reason) if cell.reason else None, indent=4)
+    yield from sheet.row("by", safe.inline(", ".join(cell.by)) or None, indent=4)
+    spent = f"{time(cell)} us a step" if cell.microseconds is not None else None
+    yield from sheet.row("time", spent, indent=4)
+    yield from sheet.row("rule", words.sentence(red.source or red.why or ""), indent=4)
 
 
 def _table(sheet: Sheet, held: Held) -> Iterator[str]:

@@ -7,6 +7,7 @@ schema grows by adding keys only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from fallback_gate.model import Class
@@ -27,6 +28,7 @@ _HEADINGS: Final[Mapping[Step, str]] = {
     Step.MOVED: "Moved",
     Step.FEWER: "At fewer sites",
     Step.GONE: "Gone",
+    Step.SAME: "Unchanged",
 }
 STYLES: Final = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
@@ -38,39 +40,24 @@ def text(compared: Comparison, *, color: bool = False, width: int = 100, verbose
 
 
 def _lines(sheet: Sheet, compared: Comparison) -> Iterator[str]:
-    name = RESULTS[compared.exit_code].upper()
-    first, *rest = layout.wrap(f"{name} (exit {compared.exit_code}): {_headline(compared)}", sheet.width)
-    yield sheet.paint(first[: len(name)], STYLES[compared.exit_code]) + first[len(name) :]
-    yield from rest
+    code = compared.exit_code
+    yield from sheet.answer(RESULTS[code].upper(), code, _headline(compared), STYLES[code])
     yield from sheet.row("old", _side(compared.old))
     yield from sheet.row("new", _side(compared.new))
     yield from _beside(sheet, compared)
-    if compared.open:
-        yield from ("", sheet.paint("Can't be told", "bold"), *sheet.bullets(compared.open, sheet.most(10)))
-    headings = {**_HEADINGS, **({Step.SAME: "Unchanged"} if sheet.everything else {})}
-    for step, heading in headings.items():
-        changes = compared.of(step)
-        if changes:
-            yield from ("", sheet.paint(heading, "bold"))
-            for change in changes[: sheet.most(MOST_ROWS)]:
-                yield from _change(sheet, change)
-            yield from sheet.rest(max(0, len(changes) - (sheet.most(MOST_ROWS) or len(changes))))
+    yield from sheet.section("Can't be told", sheet.bullets(compared.open, sheet.most(10)))
+    for step, heading in _HEADINGS.items():
+        if step is not Step.SAME or sheet.everything:
+            changes = sheet.each(compared.of(step), MOST_ROWS, partial(_change, sheet))
+            yield from sheet.section(heading, changes)
 
 
 def _beside(sheet: Sheet, compared: Comparison) -> Iterator[str]:
     """What changed around the runs, and what was measured in them."""
-    for heading, rows in (
-        (
-            "Versions",
-            [f"{one.what}: {one.old or NOT_TOLD} -> {one.new or NOT_TOLD}" for one in compared.versions],
-        ),
-        ("Measured", [_number(moved) for moved in compared.measured]),
-    ):
-        shown = rows[: sheet.most(MOST_ROWS)]
-        yield from ("", sheet.paint(heading, "bold")) if rows else ()
-        for row in shown:
-            yield from sheet.paragraph(words.sentence(row))
-        yield from sheet.rest(len(rows) - len(shown))
+    versions = [f"{one.what}: {one.old or NOT_TOLD} -> {one.new or NOT_TOLD}" for one in compared.versions]
+    for heading, rows in (("Versions", versions), ("Measured", [_number(one) for one in compared.measured])):
+        told = sheet.each(rows, MOST_ROWS, lambda row: sheet.paragraph(words.sentence(row)))
+        yield from sheet.section(heading, told)
 
 
 def _number(moved: Moved) -> str:

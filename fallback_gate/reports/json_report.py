@@ -22,7 +22,7 @@ from fallback_gate.model import (
 from fallback_gate.model.measures import Measured
 from fallback_gate.reports import around, safe
 from fallback_gate.reports.dump import dump
-from fallback_gate.reports.provenance import provenance, readers_by_log
+from fallback_gate.reports.provenance import readers_by_log, rules, run_at
 
 SCHEMA = "fallback-gate/1"
 EXCERPT_CHARACTERS = 500
@@ -35,7 +35,7 @@ def render(verdict: Verdict) -> str:
 
 def document(verdict: Verdict) -> dict[str, Any]:
     """The report as plain dicts and lists, strings as they stand in the verdict."""
-    told, by = provenance(verdict), readers_by_log(verdict)
+    by = readers_by_log(verdict)
     return {
         "schema": SCHEMA,
         "tool": {"name": "fallback-gate", "version": verdict.tool_version},
@@ -60,8 +60,8 @@ def document(verdict: Verdict) -> dict[str, Any]:
         "reasons": list(verdict.reasons),
         "errors": list(verdict.errors),
         "waiver": _waiver(verdict.waiver) if verdict.waiver else None,
-        "rules": told["rules"],
-        "run_at": told["runAt"],
+        "rules": rules(verdict),
+        "run_at": run_at(verdict),
         "recorded": verdict.recorded._asdict() if verdict.recorded else None,
         "measurements": [measured(one) for one in verdict.measurements],
         **around.data(verdict),

@@ -228,19 +228,34 @@ def _passed(
 ) -> Iterator[Case]:
     """Each hot entry with each kind that every process of the log proves, unless an event says otherwise."""
     proven = _proven(processes)
+    for what, listed_as, place, kinds in _asked(verdict, here):
+        for kind, (compiler, proof) in proven.items():
+            if kind in kinds:
+                yield Case(
+                    suite=log,
+                    classname=_classname(verdict, compiler, listed_as.value),
+                    name=f"{what}: no {kind.value}",
+                    result=Result.PASSED,
+                    output=f"proven: {words.sentence(proof.why)} ({words.log_spot(log, proof.line)})",
+                    apart=(words.sentence(log),),
+                    file=place and place[0],
+                    line=place and place[1],
+                )
+
+
+def _asked(
+    verdict: Verdict, here: Sequence[Finding]
+) -> Iterator[tuple[str, Class, tuple[str, int] | None, set[Kind]]]:
+    """What may not fall back: each hot entry and its place, or any operator; with the kinds that did not."""
     for rule in verdict.policy.hot:
+        hit = {finding.event.kind for finding in here if finding.rule == rule}
         wanted = rule.entry.get("kinds") or [kind.value for kind in Kind]
-        hit = {finding.event.kind for finding in here if finding.rule and finding.rule.source == rule.source}
-        open_kinds = [kind for kind in proven if kind not in hit and kind.value in wanted]
-        place = words.rule_place(rule.source)
         what = words.selector({key: value for key, value in rule.entry.items() if key != "kinds"})
-        for kind in open_kinds:
-            yield _checked(verdict, log, what, Class.HOT, kind, proven[kind], place)
+        kinds = {kind for kind in Kind if kind.value in wanted} - hit
+        yield what, Class.HOT, words.rule_place(rule.source), kinds
     if not verdict.policy.hot:
         hit = {finding.event.kind for finding in here if finding.decision is not Decision.ALLOWED}
-        for kind in proven:
-            if kind not in hit:
-                yield _checked(verdict, log, "any operator", Class.UNLISTED, kind, proven[kind], None)
+        yield "any operator", Class.UNLISTED, None, set(Kind) - hit
 
 
 def _within_limits(verdict: Verdict) -> Iterator[Case]:
@@ -254,29 +269,6 @@ def _within_limits(verdict: Verdict) -> Iterator[Case]:
             apart = (words.sentence(said.path),)
             output = words.sentence(str(one))
             yield Case(said.path, classname, name, Result.PASSED, output=output, apart=apart)
-
-
-def _checked(
-    verdict: Verdict,
-    log: str,
-    what: str,
-    listed_as: Class,
-    kind: Kind,
-    by: tuple[str, Proof],
-    place: tuple[str, int] | None,
-) -> Case:
-    compiler, proof = by
-    file, line = place or (None, None)
-    return Case(
-        suite=log,
-        classname=_classname(verdict, compiler, listed_as.value),
-        name=f"{what}: no {kind.value}",
-        result=Result.PASSED,
-        output=f"proven: {words.sentence(proof.why)} ({words.log_spot(log, proof.line)})",
-        apart=(words.sentence(log),),
-        file=file,
-        line=line,
-    )
 
 
 def _proven(processes: Sequence[ProcessVerdict]) -> dict[Kind, tuple[str, Proof]]:

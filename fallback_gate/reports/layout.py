@@ -6,10 +6,8 @@ Everything here takes text that `safe` has been over.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
-
-Paint = Callable[[str, str], str]
 
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _COMMAND: Final = re.compile(r"^(?P<start>(?:\s|\x1b\[[0-9;]*m)*)(?=::)")

@@ -58,7 +58,7 @@ def text(told: Told) -> str:
 
 
 def _lines(sheet: Sheet, told: Told) -> Iterator[str]:
-    yield from layout.wrap(f"{told.result.upper()} (exit {told.exit_code}): {_tally(told)}", sheet.width)
+    yield from sheet.answer(told.result.upper(), told.exit_code, _tally(told), "bold")
     yield from sheet.row("old", words.sentence(_policy(told.old)))
     yield from sheet.row("new", words.sentence(_policy(told.new)))
     for direction, heading in _HEADINGS.items():

@@ -23,7 +23,7 @@ def provenance(verdict: Verdict) -> dict[str, Any]:
             "path": verdict.policy.path,
             "sha256": verdict.policy.sha256,
         },
-        "rules": [{"path": file.path, "sha256": file.sha256} for file in verdict.rules_files],
+        "rules": rules(verdict),
         "logs": [
             {
                 "path": log.path,
@@ -35,8 +35,18 @@ def provenance(verdict: Verdict) -> dict[str, Any]:
             for log in verdict.logs
         ],
         "today": verdict.today.isoformat(),
-        "runAt": verdict.run_at.strftime("%Y-%m-%dT%H:%M:%SZ") if verdict.run_at else None,
+        "runAt": run_at(verdict),
     }
+
+
+def rules(verdict: Verdict) -> list[dict[str, str | None]]:
+    """The files with the user's own messages that were given beside the policy."""
+    return [{"path": file.path, "sha256": file.sha256} for file in verdict.rules_files]
+
+
+def run_at(verdict: Verdict) -> str | None:
+    """When it ran, where that is told: `2026-11-30T06:12:01Z`."""
+    return verdict.run_at.strftime("%Y-%m-%dT%H:%M:%SZ") if verdict.run_at else None
 
 
 def readers(processes: Iterable[ProcessVerdict]) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from fallback_gate.model import Decision, Event, Finding, LogReport, Outcome, Verdict
@@ -23,7 +22,7 @@ from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import headline, waiver
 from fallback_gate.reports.kinds import KIND_MEANING
 from fallback_gate.reports.places import Place, in_repository, place, policy_place, uri
-from fallback_gate.reports.provenance import provenance
+from fallback_gate.reports.provenance import provenance, run_at
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST = 5_000
@@ -222,7 +221,7 @@ def _invocation(verdict: Verdict, left_out: int) -> dict[str, Any]:
         "toolExecutionNotifications": list(_notifications(verdict, left_out)),
     }
     if verdict.run_at:
-        invocation["startTimeUtc"] = utc(verdict.run_at)
+        invocation["startTimeUtc"] = run_at(verdict)
     return invocation
 
 
@@ -256,8 +255,3 @@ def _gaps(verdict: Verdict) -> Sequence[str]:
         f"{gap.compiler or 'any compiler'}: {gap.why}{f'; set {gap.setting}' if gap.setting else ''}"
         for gap in gaps(verdict.processes)
     ]
-
-
-def utc(moment: datetime) -> str:
-    """A time as SARIF and people write it: `2026-11-30T06:12:01Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

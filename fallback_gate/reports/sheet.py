@@ -5,9 +5,12 @@ A sheet knows the terminal (its width, whether it has colour) and how much the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from fallback_gate.reports import layout, safe
+
+Item = TypeVar("Item")
 
 LABEL_COLUMNS = 8
 MOST_LINES = 6  # of one sentence in which a log has a say
@@ -28,6 +31,29 @@ class Sheet:
     def most(self, usual: int) -> int | None:
         """How many items of a list to show: None is all of them."""
         return None if self.everything else usual
+
+    def answer(
+        self, name: str, exit_code: int, why: str, style: str, most: int | None = None
+    ) -> Iterator[str]:
+        """What a report says first: the verdict, in its style, and why, in at most `most` lines."""
+        first, *rest = layout.wrap(f"{name} (exit {exit_code}): {why}", self.width, most)
+        yield self.paint(first[: len(name)], style) + first[len(name) :]
+        yield from rest
+
+    def section(self, heading: str, lines: Iterable[str]) -> Iterator[str]:
+        """A heading with its lines below; nothing without lines."""
+        told = list(lines)
+        if told:
+            yield from ("", self.paint(heading, "bold"), *told)
+
+    def each(
+        self, items: Sequence[Item], usual: int, lines: Callable[[Item], Iterable[str]]
+    ) -> Iterator[str]:
+        """The lines of the first items of a list, and how many more there are."""
+        shown = items[: self.most(usual)]
+        for item in shown:
+            yield from lines(item)
+        yield from self.rest(len(items) - len(shown))
 
     def head(self, text: str, style: str) -> Iterator[str]:
         """What an item of a section is about, at its top."""

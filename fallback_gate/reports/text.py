@@ -27,7 +27,9 @@ _STYLES = {
 }
 
 
-def render(verdict: Verdict, *, color: bool, verbose: int = 0, quiet: bool = False, width: int = 100) -> str:
+def render(
+    verdict: Verdict, *, color: bool = False, verbose: int = 0, quiet: bool = False, width: int = 100
+) -> str:
     """The report as lines of at most `width` columns, with a line feed at its end.
 
     `quiet` keeps the verdict and the names of the blocked operators; `verbose` (1 or more) leaves out
@@ -65,18 +67,13 @@ def _full(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         ("Proof", text_sections.proofs(sheet, verdict.processes) if sheet.everything else ()),
         ("Notes", sheet.bullets(verdict.notes, sheet.most(MOST_ROWS))),
     ):
-        section = list(lines)
-        if section:
-            yield from ("", sheet.paint(heading, "bold"), *section)
+        yield from sheet.section(heading, lines)
 
 
 def _answer(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     name = verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT"
     style = _STYLES[verdict.outcome] if verdict.outcome else "bold red"
-    answer = f"{name} (exit {verdict.exit_code}): {headline(verdict)}"
-    first, *rest = layout.wrap(answer, sheet.width, sheet.most_lines)
-    yield sheet.paint(first[: len(name)], style) + first[len(name) :]
-    yield from rest
+    yield from sheet.answer(name, verdict.exit_code, headline(verdict), style, sheet.most_lines)
 
 
 def _next(sheet: Sheet, verdict: Verdict, missing: Sequence[Gap]) -> Iterator[str]:

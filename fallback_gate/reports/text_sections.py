@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from fallback_gate.model import Decision, Finding, ProcessVerdict, State, Verdict
 from fallback_gate.reports import layout, safe, words
@@ -84,15 +85,16 @@ def _excerpt(sheet: Sheet, finding: Finding) -> Iterator[str]:
 
 def unproven(sheet: Sheet, missing: Sequence[Gap]) -> Iterator[str]:
     """One sentence for each gap, and the setting that would close it."""
-    shown = missing[: sheet.most(MOST_ROWS)]
-    for gap in shown:
-        kinds = ", ".join(kind.value for kind in gap.kinds) or "everything"
-        state = "not shown" if gap.state is State.UNOBSERVABLE else "not proven"
-        yield from sheet.head(f"{kinds}: {state} by {_who(gap)}", "yellow")
-        spot = f" ({words.log_spot(gap.processes[0].log, gap.line)})" if gap.line else ""
-        yield from sheet.row("why", f"{words.sentence(gap.why)}{spot}", indent=4)
-        yield from sheet.row("set", words.sentence(gap.setting or "") or None, indent=4, style="cyan")
-    yield from sheet.rest(len(missing) - len(shown))
+    return sheet.each(missing, MOST_ROWS, partial(_gap, sheet))
+
+
+def _gap(sheet: Sheet, gap: Gap) -> Iterator[str]:
+    kinds = ", ".join(kind.value for kind in gap.kinds) or "everything"
+    state = "not shown" if gap.state is State.UNOBSERVABLE else "not proven"
+    yield from sheet.head(f"{kinds}: {state} by {_who(gap)}", "yellow")
+    spot = f" ({words.log_spot(gap.processes[0].log, gap.line)})" if gap.line else ""
+    yield from sheet.row("why", f"{words.sentence(gap.why)}{spot}", indent=4)
+    yield from sheet.row("set", words.sentence(gap.setting or "") or None, indent=4, style="cyan")
 
 
 def _who(gap: Gap) -> str:
@@ -107,17 +109,16 @@ def _who(gap: Gap) -> str:
 
 def warned(sheet: Sheet, findings: Sequence[Finding]) -> Iterator[str]:
     """A sentence for each operator that the policy lets pass with a warning."""
-    groups = by_operator(findings)
-    shown = groups[: sheet.most(MOST_ROWS)]
-    for group in shown:
-        event = group[0].event
-        where = words.where(event)
-        spot = words.log_spot(event.log, event.line)
-        place = f"at {where} ({spot})" if where else f"({spot})"
-        yield from sheet.paragraph(f"{words.title(event)}, {words.how_often(group)} {place}")
-        yield from sheet.row("rule", words.rule(group[0]), indent=4)
-        yield from _fingerprints(sheet, group)
-    yield from sheet.rest(len(groups) - len(shown))
+    return sheet.each(by_operator(findings), MOST_ROWS, partial(_warned, sheet))
+
+
+def _warned(sheet: Sheet, group: Group) -> Iterator[str]:
+    event = group[0].event
+    where, spot = words.where(event), words.log_spot(event.log, event.line)
+    place = f"at {where} ({spot})" if where else f"({spot})"
+    yield from sheet.paragraph(f"{words.title(event)}, {words.how_often(group)} {place}")
+    yield from sheet.row("rule", words.rule(group[0]), indent=4)
+    yield from _fingerprints(sheet, group)
 
 
 def allowed(sheet: Sheet, verdict: Verdict) -> Iterator[str]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from re import Pattern
 from typing import NamedTuple
 
-from fallback_gate.sources.envelope import Envelope, unwrap
-from fallback_gate.sources.reassembly import FILLER
+from fallback_gate.sources.envelope import FILLER, Envelope, unwrap
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
 _FILLER = FILLER.decode()

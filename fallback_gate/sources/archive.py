@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources.compression import DEFLATE, LIMIT, unpack
-from fallback_gate.sources.reader import Buffer, Chunks, FileReader, Reader
+from fallback_gate.sources.reader import Buffer, Chunks, FileReader, Reader, chunks
 
 if TYPE_CHECKING:
     import zipfile
@@ -28,7 +28,6 @@ MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _LOCAL = struct.Struct("<4s22xHH")  # signature; lengths of name and of extra field
 _ENCRYPTED = 0x1 | 0x40
 _STORED, _DEFLATED = 0, 8  # methods that are read
-_READ = 256 << 10
 _EMPTY = 2  # bytes of nothing, deflated
 _END = 22  # bytes of the record at an archive's end, without its comment
 _END_AT_MOST = _END + 0xFFFF
@@ -100,7 +99,7 @@ def _checked(file: FileIO | Object, info: zipfile.ZipInfo, limit: int) -> Iterat
     packed = _Slice(FileReader(file), info.compress_size)
     stored = info.compress_type == _STORED
     given, checksum = 0, 0
-    for text in _plain(packed) if stored else unpack(packed, DEFLATE, limit):
+    for text in chunks(packed) if stored else unpack(packed, DEFLATE, limit):
         given += len(text)
         checksum = zlib.crc32(text, checksum)
         yield text
@@ -119,12 +118,6 @@ class _Slice:
         count = self._reader.readinto(memoryview(buffer)[: self._left]) if self._left else 0
         self._left -= count
         return count
-
-
-def _plain(reader: Reader) -> Iterator[bytes]:
-    buffer = bytearray(_READ)
-    while count := reader.readinto(buffer):
-        yield bytes(buffer[:count])
 
 
 def _is_folder(info: zipfile.ZipInfo) -> bool:

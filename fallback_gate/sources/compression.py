@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources.reader import Reader
+from fallback_gate.sources.reader import Reader, chunks
 
 MEMORY = 128 << 20  # bytes of window that a stream may ask for
 LIMIT = 64 << 30  # bytes of text that an archive may hold
 RATIO = 400  # text over packed bytes; checked once there is RATIO_FROM of text
 RATIO_FROM = 64 << 20
 
-_READ = 64 << 10
-_PIECE = 512  # fed at once: zstandard has no limit on output, and as much hostile input holds 16 MiB
-_TEXT = 256 << 10  # taken at once from the decoders that can stop
+_PIECE = 64 << 10  # fed at once
+_TEXT = 256 << 10  # taken at once
 
 
 class Decoder(Protocol):
@@ -70,34 +70,6 @@ class _Deflate:
         return text
 
 
-class _Zstandard:
-    """The package zstandard behind the interface of the others, but for the limit on the text."""
-
-    needs_input = True
-
-    def __init__(self) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise Unreadable("Zstandard data needs a package: pip install zstandard") from error
-        self._error: type[Exception] = zstandard.ZstdError
-        self._zstd = zstandard.ZstdDecompressor(max_window_size=MEMORY).decompressobj()
-
-    @property
-    def eof(self) -> bool:
-        return self._zstd.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zstd.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        try:
-            return self._zstd.decompress(data)
-        except self._error as error:
-            raise ValueError(str(error)) from error
-
-
 class Format(NamedTuple):
     """One compression format: the first bytes that show it, and a decoder for one member."""
 
@@ -105,10 +77,30 @@ class Format(NamedTuple):
     magic: tuple[bytes, ...]
     decoder: Callable[[], Decoder]
     members: bool = True  # more may follow the first
+    raises: Callable[[], tuple[type[Exception], ...]] = tuple  # beside what all decoders raise
 
 
 def _xz() -> Decoder:
     return lzma.LZMADecompressor(format=lzma.FORMAT_AUTO, memlimit=MEMORY)
+
+
+def _zstd() -> Any:
+    """The standard library's module, which before Python 3.14 is a package."""
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise Unreadable("Zstandard data needs a package: pip install backports.zstd") from error
+    return zstd
+
+
+def _zstandard() -> Decoder:
+    zstd = _zstd()
+    options = {zstd.DecompressionParameter.window_log_max: MEMORY.bit_length() - 1}
+    decoder: Decoder = zstd.ZstdDecompressor(options=options)
+    return decoder
 
 
 DEFLATE = Format("deflate", (), lambda: _Deflate(-zlib.MAX_WBITS), members=False)  # a zip's, without magic
@@ -120,7 +112,8 @@ FORMATS = (
     Format(
         "Zstandard",
         (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % low for low in range(0x50, 0x60))),
-        _Zstandard,
+        _zstandard,
+        raises=lambda: (_zstd().ZstdError,),
     ),
 )
 
@@ -136,13 +129,15 @@ def unpack(packed: Reader, form: Format, limit: int = LIMIT) -> Iterator[bytes]:
     Raises `Unreadable` where the data is cut or corrupt, asks for more than `MEMORY`, holds more text
     than `limit` bytes, or expands more than `RATIO` times.
     """
-    pieces = _pieces(packed)
+    pieces = chunks(packed, _PIECE)
     piece: bytes | None = next(pieces, b"")
     decoder, fed, given = form.decoder(), len(piece or b""), 0
+    corrupt: tuple[type[Exception], ...]
+    corrupt = (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError, *form.raises())
     while piece is not None:
         try:
             text = decoder.decompress(piece, _TEXT)
-        except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
+        except corrupt as error:
             raise Unreadable(
                 f"corrupt {form.name} data at about byte {fed:,}, after {given:,} bytes of text: {error}"
             ) from error
@@ -166,11 +161,3 @@ def unpack(packed: Reader, form: Format, limit: int = LIMIT) -> Iterator[bytes]:
             fed += len(piece)
         else:
             piece = b""
-
-
-def _pieces(packed: Reader) -> Iterator[bytes]:
-    """The packed bytes in small pieces."""
-    buffer = bytearray(_READ)
-    while count := packed.readinto(buffer):
-        for start in range(0, count, _PIECE):
-            yield bytes(buffer[start : min(start + _PIECE, count)])

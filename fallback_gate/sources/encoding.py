@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fallback_gate.sources import later
-from fallback_gate.sources.reader import Reader
+from fallback_gate.sources.reader import Reader, chunks
 
 _READ = 64 << 10
 _KEPT = 64  # bytes of the read before that are looked at again
@@ -51,15 +51,14 @@ def transcode(reader: Reader, codec: str) -> Iterator[bytes]:
     Raises `Unreadable` at the end of a text that went on in another form.
     """
     decoder = codecs.getincrementaldecoder(codec)(errors="replace")
-    buffer = bytearray(_READ)
     before, done, failure = b"", 0, None  # `before` starts at a whole unit
-    while count := reader.readinto(buffer):
-        data = before + bytes(buffer[:count])
+    for chunk in chunks(reader, _READ):
+        data = before + chunk
         if failure is None and (form := later.not_utf_16(data, codec)):
             failure = later.changed(done, form)
         before = data[max(0, len(data) - _KEPT) & ~1 :]
-        done += count
-        yield decoder.decode(bytes(buffer[:count])).encode()
+        done += len(chunk)
+        yield decoder.decode(chunk).encode()
     yield decoder.decode(b"", final=True).encode()
     if failure is not None:
         raise failure

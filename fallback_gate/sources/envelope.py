@@ -17,7 +17,7 @@ from typing import NamedTuple
 from fallback_gate.patterns import Pattern
 from fallback_gate.sources.envelope_forms import FORMS, STAMPED_NAME, Form
 
-__all__ = ["BARE", "FORMS", "Envelope", "Form", "unwrap"]
+__all__ = ["BARE", "FILLER", "FORMS", "Envelope", "Form", "unwrap"]
 
 
 class Envelope(NamedTuple):
@@ -31,6 +31,7 @@ class Envelope(NamedTuple):
 
 
 BARE = Envelope()
+FILLER = b"\x1c"  # a line that stands for a piece of one, where that was made whole
 
 _DEEPEST = 8  # envelopes around one line
 _MOST_BRANCHES = 256

@@ -11,13 +11,14 @@ from functools import partial
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import binary, reassembly
+from fallback_gate.sources.joining import Step
 from fallback_gate.sources.reader import Buffer, Reader
 
 
 class Grown:
     """The reader of such a text: `taken` are the steps that its first bytes asked for."""
 
-    def __init__(self, text: Reader, taken: Sequence[reassembly.Step], *, console: bool) -> None:
+    def __init__(self, text: Reader, taken: Sequence[Step], *, console: bool) -> None:
         self._text, self._taken, self._console = text, _names(taken), console
         self._head: bytearray | None = bytearray()
         self._failure: Unreadable | None = None
@@ -47,5 +48,5 @@ class Grown:
         )
 
 
-def _names(steps: Sequence[reassembly.Step]) -> list[object]:
+def _names(steps: Sequence[Step]) -> list[object]:
     return [(step.func, step.keywords) if isinstance(step, partial) else step for step in steps]

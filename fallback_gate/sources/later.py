@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import binary, reassembly
-from fallback_gate.sources.reader import Buffer, Chunks, Reader
+from fallback_gate.sources.reader import Buffer, Chunks, Reader, whole_lines
 
 # What hyperscan looks for in a plain text: without any of these it is what its first bytes say. Colour codes
 # that parted a word are followed by one that ends them: those are looked for. Three letters each at least,
@@ -187,7 +187,7 @@ class Later:
         if code < 0:
             return 0
         rest = data[max(known, data.rfind(b"\n", 0, code) + 1) :]
-        blocks = reassembly.whole_lines(_After(rest, lambda buffer: self._watched(buffer)[0]))
+        blocks = whole_lines(_After(rest, lambda buffer: self._watched(buffer)[0]))
         self._without_codes = Chunks(reassembly.without_codes(blocks))
         return len(rest)
 

@@ -17,7 +17,6 @@ from fallback_gate.sources.envelope import branches
 from fallback_gate.sources.later import SIGNS
 from fallback_gate.sources.reader import Ahead, Buffer, Reader
 from fallback_gate.sources.source import Source
-from fallback_gate.sources.stream import is_plain
 
 STEP = 1 << 20  # bytes a read, of whoever reads a text from its start
 FIRST = 128 << 10  # bytes until its reads are that long
@@ -46,7 +45,7 @@ def split(source: Source, size: int) -> list[Part]:
         with source.stored() as file:
             stored = Ahead(file)
             head = stored.peek(binary.HEAD)
-            if not is_plain(stored) or _needs_all(source, head):
+            if _needs_all(source, head):
                 return []
             binary.refuse(head)
             announced = branches(head)

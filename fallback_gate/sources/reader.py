@@ -2,7 +2,7 @@
 
 A reader fills the caller's buffer and says how many bytes it wrote; 0 is the end. `FileReader` takes them
 from the operating system, `Chunks` from a generator that unpacks or transcodes, and `Ahead` lets us look
-at the first bytes of either before anyone reads them.
+at the first bytes of either before anyone reads them. `chunks` is the way back, from a reader to a generator.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class RawFile(Protocol):
 
 
 MOST_GROWN = 1 << 30  # bytes that a file may gain while it is read
+LONGEST = 1 << 20  # bytes without a line feed that are taken for a line
+_READ = 256 << 10
 
 
 class FileReader:
@@ -83,6 +85,28 @@ class Chunks:
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]
         return count
+
+
+def chunks(reader: Reader, size: int = _READ) -> Iterator[bytes]:
+    """All that a reader gives, at most `size` bytes at a time."""
+    buffer = bytearray(size)
+    while count := reader.readinto(buffer):
+        yield bytes(buffer[:count])
+
+
+def whole_lines(reader: Reader) -> Iterator[bytes]:
+    """The text in blocks of whole lines; a line longer than `LONGEST` comes in parts."""
+    rest = b""
+    for chunk in chunks(reader):
+        block = rest + chunk
+        cut = block.rfind(b"\n") + 1
+        if not cut and len(block) > LONGEST:
+            cut = len(block)
+        if cut:
+            yield block[:cut]
+        rest = block[cut:]
+    if rest:
+        yield rest
 
 
 class Ahead:

@@ -1,53 +1,21 @@
 r"""Room 1: what an envelope did to a line that can't be undone line by line, undone in the stream.
 
-Colour codes within words hide an anchor from the scan, and so does a line that came in pieces:
-
-- Kubernetes' runtime and Docker's json-file driver cut long lines every 16 KiB. All pieces but the last are
-  marked (`P` in place of `F`; a `log` that does not end in `\n`), and pieces of stdout and stderr mix.
-- GitLab's runner marks what goes on with the stream's last line by a `+`.
-- PowerShell 5 breaks what a program writes to stderr at the width of its console, without any mark.
-
-A whole line takes the place of its first piece, and a `FILLER` line stands for each other piece, so that line
-feeds still count physical lines. What is waiting for its end is bounded by `MOST_HELD`: beyond it, the pieces
-stay as they are.
+Colour codes within words hide an anchor from the scan, and so does a line that came in pieces (`joining`) or
+that a console broke (`console`). Line feeds still count physical lines.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import pairwise
-from operator import itemgetter
-from typing import NamedTuple
 
-from fallback_gate.sources.envelope import plain, unwrap
-from fallback_gate.sources.reader import Reader
-
-FILLER = b"\x1c"
-MOST_HELD = 4 << 20  # bytes
-_READ = 256 << 10
-_LONGEST = 1 << 20  # bytes without a line feed that are taken for a line
-_LONG = 12 << 10  # bytes of a quoted line that would not fit in what patterns see of a line
-_FAR = 1024  # bytes from the start of a line in which its envelopes stand
-_NARROWEST, _WIDEST = 40, 500  # columns of a console
-_USUAL = (79, 80, 119, 120)
-_CHANCE, _CHANCE_MARKED = 0.1, 0.5  # share of lines that may have the console's width by chance
-_SHORT = 6  # characters of an envelope (`12: `) that the rest of a torn line may begin with
-
-Step = Callable[[Iterable[bytes]], Iterator[bytes]]
+from fallback_gate.sources.joining import Step, cutters
+from fallback_gate.sources.reader import Reader, whole_lines
 
 _CODE_WITHIN = re.compile(rb"[^\n](?:\x1b|\\u001[bB])\[[0-9;]*[mK][^\r\n]")
 _CODE = re.compile(rb"\x1b\[[0-9;:?]*[mKGHJABFhlsu]")
 _CODE_SPELLED = re.compile(rb"\\u001[bB]\[[0-9;:?]*[mKGHJABFhlsu]")
-_CRI = re.compile(rb"\d\d:\d\d:\d\d\S* (std(?:out|err)) ([PF])(?::\S+)? ")
-_GITLAB = re.compile(rb"\d\d:\d\d:\d\d\S* (\d\d[OE])([ +])")
-_JSON = re.compile(rb'\{"log": ?"')
-_OPENING = re.compile(
-    rb"(?:[\w.-]+\.exe : |\[\w+\]: ?)*(?:[VDIWEC]\d{4} \d\d:|\[\d{4}-\d\d-\d\d )|Traceback \("
-)
 
 
 def steps(head: bytes, *, console: bool) -> list[Step]:
@@ -56,28 +24,17 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
     `console`: the text was UTF-16, which PowerShell writes.
     """
     needed: list[Step] = []
-    width = console_width(head) if console or b"NativeCommandError" in head else None
-    if width:
-        needed.append(partial(_unbroken, width=width))
-    cutters = _cutters(head)
-    if cutters or width or _CODE_WITHIN.search(head):
+    if console or b"NativeCommandError" in head:
+        from fallback_gate.sources.console import unbroken, width_of
+
+        if width := width_of(head):
+            needed.append(partial(unbroken, width=width))
+    joined = cutters(head)
+    if joined or needed or _CODE_WITHIN.search(head):
         needed.append(without_codes)  # where other steps are taken, it costs next to nothing
-    for at, cutter in enumerate(cutters):
-        needed.append(cutter)
-        if cutter is _docker_joined and at + 1 < len(cutters):
-            needed.append(_unquoted)
-    if cutters:
-        needed.append(without_codes)  # those that were cut
+    if joined:
+        needed += [*joined, without_codes]  # those that were cut
     return needed
-
-
-def _cutters(head: bytes) -> list[Step]:
-    """The steps that put pieces together, the outermost envelope first."""
-    found: list[tuple[int, Step]] = []
-    for pattern, step in ((_CRI, _cri_joined), (_GITLAB, _gitlab_joined), (_JSON, _docker_joined)):
-        if match := pattern.search(head):
-            found.append((match.start() - head.rfind(b"\n", 0, match.start()), step))
-    return [step for _, step in sorted(found, key=itemgetter(0))]
 
 
 def reassemble(reader: Reader, needed: Iterable[Step]) -> Iterator[bytes]:
@@ -88,21 +45,6 @@ def reassemble(reader: Reader, needed: Iterable[Step]) -> Iterator[bytes]:
     return blocks
 
 
-def whole_lines(reader: Reader) -> Iterator[bytes]:
-    """The text in blocks of whole lines; a line longer than `_LONGEST` comes in parts."""
-    buffer, rest = bytearray(_READ), b""
-    while count := reader.readinto(buffer):
-        block = rest + bytes(buffer[:count])
-        cut = block.rfind(b"\n") + 1
-        if not cut and len(block) > _LONGEST:
-            cut = len(block)
-        if cut:
-            yield block[:cut]
-        rest = block[cut:]
-    if rest:
-        yield rest
-
-
 def without_codes(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Colours and cursor moves go, in Docker's spelling of the escape character too."""
     for block in blocks:
@@ -111,205 +53,3 @@ def without_codes(blocks: Iterable[bytes]) -> Iterator[bytes]:
         if b"\\u001" in block:
             block = _CODE_SPELLED.sub(b"", block)
         yield block
-
-
-class _Piece(NamedTuple):
-    """A piece of a line: whose it is, whether it goes on with that writer's last line, whether more follows
-    (None: only the next piece tells), its text, and what opens a line that it is the first piece of."""
-
-    key: tuple[str, ...]
-    goes_on: bool
-    more: bool | None
-    text: bytes
-    opening: bytes
-
-
-@dataclass(slots=True)
-class _Joiner:
-    """Lines that wait for the rest of one of them, each as a list of its parts."""
-
-    lines: list[list[bytes]] = field(default_factory=list)
-    held: int = 0  # bytes in `lines`
-    open: dict[tuple[str, ...], tuple[int, bytes | None]] = field(default_factory=dict)
-    """Whose line may go on: which it is, and what to write in its place once it does."""
-
-    def add(self, line: bytes, piece: _Piece | None) -> None:
-        """Take a line, which is perhaps a piece of one."""
-        if piece is None:
-            self._append(line)
-            return
-        at, opening = self.open.get(piece.key, (-1, None))
-        if at >= 0 and piece.goes_on:
-            if opening is not None:
-                self.lines[at][:] = [opening]
-            self.lines[at].append(piece.text)
-            self.held += len(piece.text)
-            self._append(FILLER)
-            opening = None
-        else:
-            at, opening = len(self.lines), piece.opening
-            self._append(line if len(line) < _LONG else opening)
-        if piece.more is False:
-            self.open.pop(piece.key, None)
-        else:
-            self.open[piece.key] = at, opening
-
-    def _append(self, line: bytes) -> None:
-        self.lines.append([line])
-        self.held += len(line)
-
-    def ready(self, *, everything: bool = False) -> list[bytes]:
-        """The lines before the first that may go on."""
-        if everything or self.held > MOST_HELD:
-            self.open.clear()
-        upto = min((at for at, _ in self.open.values()), default=len(self.lines))
-        out = [b"".join(parts) for parts in self.lines[:upto]]
-        self.lines = self.lines[upto:]
-        self.held -= sum(map(len, out))
-        self.open = {key: (at - upto, opening) for key, (at, opening) in self.open.items()}
-        return out
-
-
-def _joined(
-    blocks: Iterable[bytes], read: Callable[[bytes], _Piece | None], may_hold: Callable[[bytes], bool]
-) -> Iterator[bytes]:
-    """Pieces put together. A block that by a cheap look may hold none passes as it is."""
-    joiner = _Joiner()
-    end = b"\n"
-    for block in blocks:
-        endless = len(block) > _LONGEST and not block.endswith(b"\n")
-        if endless or (not joiner.lines and not may_hold(block)):
-            yield from (line + b"\n" for line in joiner.ready(everything=True))
-            yield block
-            continue
-        end = b"\n" if block.endswith(b"\n") else b""
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            joiner.add(line, read(line))
-        if lines := joiner.ready(everything=not end):
-            yield b"\n".join(lines) + end
-    if joiner.lines:
-        yield b"\n".join(joiner.ready(everything=True)) + end
-
-
-def _around(line: bytes, end: int, before: bytes = b"") -> tuple[str, ...] | None:
-    """The writer that the first bytes of a line name; None where more than envelopes is in them.
-
-    `before`: what stands behind these bytes, for envelopes that look ahead.
-    """
-    text, envelope = unwrap((line[:end] + before).decode("utf-8", "replace"))
-    return envelope.stream if text == before.decode() else None
-
-
-def _cri(line: bytes) -> _Piece | None:
-    """A line of Kubernetes' runtime."""
-    match = _CRI.search(line, 0, _FAR)
-    writer = _around(line, match.end()) if match else None
-    if not match or writer is None:
-        return None
-    line = line.removesuffix(b"\r")
-    return _Piece((*writer, match[1].decode()), True, match[2] == b"P", line[match.end() :], line)
-
-
-def _gitlab(line: bytes) -> _Piece | None:
-    """A line of GitLab's runner."""
-    match = _GITLAB.search(line, 0, _FAR)
-    writer = _around(line, match.end()) if match else None
-    if not match or writer is None:
-        return None
-    line = line.removesuffix(b"\r")
-    return _Piece((*writer, match[1].decode()), match[2] == b"+", None, line[match.end() :], line)
-
-
-def _docker(line: bytes) -> _Piece | None:
-    """A line of Docker's json-file driver: put together, it is plain text."""
-    at = line.find(b'{"log"', 0, _FAR)
-    writer = _around(line, at, b'{"log"') if at >= 0 else None
-    if writer is None:
-        return None
-    try:
-        said = json.loads(line[at:])
-    except (ValueError, RecursionError):
-        return None
-    text = said.get("log") if isinstance(said, dict) else None
-    if not isinstance(text, str):
-        return None
-    part = text.removesuffix("\n").replace("\n", " ").encode("utf-8", "replace")
-    return _Piece((*writer, str(said.get("stream"))), True, not text.endswith("\n"), part, line[:at] + part)
-
-
-def _may_hold_docker(block: bytes) -> bool:
-    """Whether fewer strings end in a line feed than there are lines, or a line is long."""
-    if block.count(b'\\n"') < block.count(b"\n") + (not block.endswith(b"\n")):
-        return True
-    at = 0
-    while at + _LONG < len(block):
-        feed = block.rfind(b"\n", at, at + _LONG)
-        if feed < 0:
-            return True
-        at = feed + 1
-    return False
-
-
-def _cri_joined(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return _joined(blocks, _cri, lambda block: b" stdout P" in block or b" stderr P" in block)
-
-
-def _gitlab_joined(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return _joined(blocks, _gitlab, bool)
-
-
-def _docker_joined(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return _joined(blocks, _docker, _may_hold_docker)
-
-
-def _unquoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Docker's lines as plain text: other envelopes stand in them."""
-    for block in blocks:
-        lines = ((line, _docker(line)) for line in block.split(b"\n"))
-        yield b"\n".join(piece.opening if piece else line for line, piece in lines)
-
-
-def console_width(head: bytes) -> int | None:
-    """The width in characters at which PowerShell broke the lines of a text; None where it broke none.
-
-    No line is longer; one of just that width is torn within a word, and what follows it opens no record.
-    """
-    lines = [line.removesuffix("\r") for line in head.decode("utf-8", "replace").split("\n")[:-1]]
-    width = max(map(len, lines), default=0)
-    if not _NARROWEST <= width <= _WIDEST:
-        return None
-    torn = [(line, after) for line, after in pairwise(lines) if len(line) == width]
-    marked = b"NativeCommandError" in head
-    if sum(_opens(after.encode()) for _, after in torn) > (_CHANCE_MARKED if marked else _CHANCE) * len(torn):
-        return None
-    within_words = [line for line, after in torn if line[-1].isalnum() and after[:1].isalnum()]
-    if marked:
-        return width if within_words or len(torn) > 1 or (torn and width in _USUAL) else None
-    return width if within_words and any(_OPENING.search(line.encode()) for line, _ in torn) else None
-
-
-def _opens(line: bytes) -> bool:
-    """Whether a line looks like a record's first, and not like the rest of the line before."""
-    text = plain(line.decode("utf-8", "replace"))
-    return bool(_OPENING.match(line)) or len(unwrap(text)[0]) < len(text) - _SHORT
-
-
-def _unbroken(blocks: Iterable[bytes], width: int) -> Iterator[bytes]:
-    """Lines that the console broke, made whole."""
-    whole, fillers, goes_on, end, first = b"", 0, False, b"\n", True
-    for block in blocks:
-        end = b"\n" if block.endswith(b"\n") else b""
-        out = []
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            text = line.removesuffix(b"\r")
-            if goes_on and len(whole) < _LONGEST and not _opens(text):
-                whole, fillers = whole.removesuffix(b"\r") + line, fillers + 1
-            else:
-                if not first:
-                    out += [whole, *[FILLER] * fillers]
-                whole, fillers, first = line, 0, False
-            goes_on = (len(text) if text.isascii() else len(text.decode("utf-8", "replace"))) == width
-        if out:
-            yield b"\n".join(out) + b"\n"
-    if not first:
-        yield b"\n".join([whole, *[FILLER] * fillers]) + end

@@ -17,10 +17,9 @@ from dataclasses import replace
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import seal
-from fallback_gate.sources.reader import Buffer, Chunks, Reader
+from fallback_gate.sources.reader import Buffer, Chunks, Reader, chunks
 from fallback_gate.sources.seal import Seal, Trace
 
-_READ = 256 << 10
 TAIL = 1024  # bytes at the end in which a trailer's hash is looked for
 _ENDED = re.compile(rb"fallback_gate_(?:hmac_)?sha256\W{1,12}[0-9a-f]{64}\W{1,8}[^\n]{0,400}\n?\Z")
 _WRAPPED = (
@@ -73,13 +72,12 @@ class Sealed:
 
     def _blocks(self) -> Iterator[bytes]:
         first, held, torn = b"", b"", False
-        buffer = bytearray(_READ)
-        while count := self._text.readinto(buffer):
-            data = held + buffer[:count]
+        for chunk in chunks(self._text):
+            data = held + chunk
             cut = data.rfind(b"\n", 0, len(data) - 1) + 1
             if not cut and len(data) > seal.LONGEST:
                 cut, torn = len(data), True  # no trailer is that long
-            block, held = bytes(data[:cut]), bytes(data[cut:])
+            block, held = data[:cut], data[cut:]
             if not block:
                 continue
             self._take(block)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fallback_gate.model import Decision, Finding, LogReport, Outcome, ProcessVerdict
+from fallback_gate.model import EXIT_CODES, Decision, Finding, LogReport, Outcome, ProcessVerdict
 from fallback_gate.policy.entry import Policy
-from fallback_gate.policy.limits import Limits
 from fallback_gate.verdict.proof import lacking
 
 
@@ -36,14 +35,13 @@ def expectations(
     return missing
 
 
-def whole(
-    processes: Sequence[ProcessVerdict],
-    logs: Sequence[LogReport],
-    policy: Policy,
-    limits: Limits,
-    missing: Sequence[str],
+def proven(
+    processes: Sequence[ProcessVerdict], logs: Sequence[LogReport], policy: Policy, missing: Sequence[str]
 ) -> bool:
-    """Whether the evidence would have shown every forbidden fallback, whatever it did show."""
+    """Whether the evidence would have shown every forbidden fallback, whatever it did show.
+
+    `missing`: what is open of limits and expectations, a sentence each.
+    """
     judged = [log for log in logs if log.outcome is not None]
     return bool(
         processes
@@ -51,13 +49,17 @@ def whole(
         and all(log.recognised and log.problem is None for log in judged)
         and all(process.compilers for process in processes)
         and not any(lacking(compiler, policy) for process in processes for compiler in process.compilers)
-        and not limits.open
         and not missing
     )
 
 
-def outcome(findings: Sequence[Finding], limits: Limits, proven: bool) -> Outcome:
-    """The outcome of the run; `proven` is what `whole` says of it."""
-    if any(finding.decision is Decision.BLOCKED for finding in findings) or limits.exceeded:
+def outcome(findings: Sequence[Finding], exceeded: Sequence[str], proven: bool) -> Outcome:
+    """The outcome of the run; `exceeded`: limits, a sentence each; `proven`: what `proven` says of it."""
+    if any(finding.decision is Decision.BLOCKED for finding in findings) or exceeded:
         return Outcome.BLOCKED
     return Outcome.PASS if proven else Outcome.UNPROVEN
+
+
+def exit_code(outcome: Outcome, exit_zero: bool) -> int:
+    """The exit code of an outcome; `exit_zero` turns that of a blocked run into 0, and no other."""
+    return 0 if exit_zero and outcome is Outcome.BLOCKED else EXIT_CODES[outcome]

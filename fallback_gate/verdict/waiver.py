@@ -79,14 +79,24 @@ def _events(page: Page, value: object) -> frozenset[str] | None:
 
 def apply(
     waiver: Waiver,
-    release: str | None,
+    release: str,
     today: date,
     outcome: Outcome,
     findings: Sequence[Finding],
-    budget_exceeded: bool,
+    limit_exceeded: bool,
 ) -> WaiverSummary:
     """Whether a waiver overrides this outcome, and if not, why; all that blocks must be covered."""
-    problem = _refused(waiver, release, today, outcome, findings, budget_exceeded)
+    problem = None
+    if release != waiver.release:
+        problem = f"the waiver is for release {shown(waiver.release)}, and this release is {shown(release)}"
+    elif today > waiver.expires:
+        problem = f"the waiver expired on {waiver.expires}"
+    elif outcome is Outcome.UNPROVEN:
+        problem = "a waiver covers what is blocked, never what is unproven"
+    elif outcome is not Outcome.BLOCKED:
+        problem = "nothing is blocked, so there is nothing to waive"
+    elif waiver.events is not None:
+        problem = _uncovered(waiver.events, findings, limit_exceeded)
     return WaiverSummary(
         path=waiver.path,
         release=waiver.release,
@@ -98,30 +108,13 @@ def apply(
     )
 
 
-def _refused(
-    waiver: Waiver,
-    release: str | None,
-    today: date,
-    outcome: Outcome,
-    findings: Sequence[Finding],
-    budget_exceeded: bool,
-) -> str | None:
-    if release != waiver.release:
-        asked = "no release was named" if release is None else f"this release is {shown(release)}"
-        return f"the waiver is for release {shown(waiver.release)}, and {asked}"
-    if today > waiver.expires:
-        return f"the waiver expired on {waiver.expires}"
-    if outcome is Outcome.UNPROVEN:
-        return "a waiver covers what is blocked, never what is unproven"
-    if outcome is not Outcome.BLOCKED:
-        return "nothing is blocked, so there is nothing to waive"
-    if waiver.events is None:
-        return None
-    if budget_exceeded:
+def _uncovered(waived: frozenset[str], findings: Sequence[Finding], limit_exceeded: bool) -> str | None:
+    """What blocks and is not among the fingerprints."""
+    if limit_exceeded:
         return "a limit is exceeded, which only `events: all` covers"
     blocked = [finding.event for finding in findings if finding.decision is Decision.BLOCKED]
-    open_ = [event for event in blocked if event.fingerprint not in waiver.events]
-    if open_:
-        first = f"{shown(open_[0].op)} ({open_[0].fingerprint})"
-        return f"the waiver does not cover {first}" + (f" and {len(open_) - 1} more" if open_[1:] else "")
-    return None
+    left = [event for event in blocked if event.fingerprint not in waived]
+    if not left:
+        return None
+    more = f" and {len(left) - 1} more" if left[1:] else ""
+    return f"the waiver does not cover {shown(left[0].op)} ({left[0].fingerprint}){more}"

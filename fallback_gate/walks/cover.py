@@ -14,9 +14,9 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from fallback_gate.compilers.runtimes import onnxruntime_placement, openvino_kernels
-from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
-from fallback_gate.coverage import Collection, collect, events, gathered, reading, store
-from fallback_gate.coverage.hold import Evidence, hold
+from fallback_gate.compilers.torch import log as torch_log
+from fallback_gate.coverage import collect, collected, events, gathered, reading, store
+from fallback_gate.coverage.hold import ReadNow, hold
 from fallback_gate.coverage.output_code import OutputCode
 from fallback_gate.errors import InputError
 from fallback_gate.gate import check
@@ -67,14 +67,14 @@ def cover(
     found = [reading.read(source, kind, asked, cwd) for source, kind in inputs.files]
     found += [reading.read_trace(path, asked, cwd) for path in traces]
     ran = [*(cell for one in found for cell in one.cells), *collect.backend(said.ran, backend)]
-    gathers = gathered.of_code(said.code, torch_inductor_rules.NAME)
+    gathers = gathered.of_code(said.code, torch_log.NAME)
     compiled = collect.backend([*said.code.cells(), *([gathers] if gathers else [])], backend)
-    now = Collection([*said.fell, *ran, *compiled]).matrix()
+    now = collected([*said.fell, *ran, *compiled])
     matrix = store.merged(store.load(kept), now) if kept else now
     if floor:
         cells = collect.with_floor(matrix.cells, _reference(floor, cwd))
-        matrix = Collection(cells).matrix()
-    evidence = Evidence(
+        matrix = collected(cells)
+    told = ReadNow(
         fresh=frozenset(cell.place for cell in now.cells),
         ran=frozenset(cell.place for cell in ran),
         functions=frozenset(name for one in found for name in one.functions),
@@ -85,7 +85,7 @@ def cover(
         notes=(*said.notes, *(f"{one.read.path}: {note}" for one in found for note in one.notes)),
     )
     return hold(
-        matrix, evidence, policy, today=today, cwd=cwd, exit_zero=exit_zero, environ=environ or os.environ
+        matrix, told, policy, today=today, cwd=cwd, exit_zero=exit_zero, environ=environ or os.environ
     )
 
 

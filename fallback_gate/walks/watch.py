@@ -18,7 +18,8 @@ from threading import Lock, Thread
 from fallback_gate import policy as policies
 from fallback_gate.compilers.log import read_log, read_waiting
 from fallback_gate.errors import InputError
-from fallback_gate.judging.judge import Terms, judge, judged
+from fallback_gate.judging.judge import judge, judged
+from fallback_gate.judging.terms import Terms
 from fallback_gate.model import Class, Decision, Finding, ProcessKey, Report, Verdict
 from fallback_gate.reading.jobs import read_all
 from fallback_gate.reading.run import Reading, Run, traces
@@ -50,7 +51,7 @@ class _Log:
 
 
 class Watch:
-    """Logs that are followed, from `start` to `verdict`; `step` in between, as often as one likes."""
+    """Logs that are followed until the `verdict`; `step` before it, as often as one likes."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class Watch:
         blocked = [finding for finding in findings if finding.decision is Decision.BLOCKED]
         if hot_only:
             return any(finding.event_class is Class.HOT for finding in blocked)
-        return bool(blocked or (findings and policies.limits(findings, self._terms.policy).exceeded))
+        return bool(blocked or (findings and policies.limits(findings, self._terms.files.policy).exceeded))
 
     def stop(self) -> None:
         """End at once, whatever is still to be read."""

@@ -192,8 +192,46 @@ def test_a_wrong_policy_is_told_before_a_long_run(tmp_path: Path) -> None:
     assert b"ran" not in done.stdout
 
 
+def test_check_judges_by_all_that_judges_a_log(tmp_path: Path) -> None:
+    (tmp_path / "waiver.yaml").write_text(
+        "release: r1\nwho: Ada\nwhy: a known one\nexpires: 2026-12-01\nevents: all\n", encoding="utf-8"
+    )
+    (tmp_path / "own.yaml").write_text(
+        "version: 1\nrules:\n- {id: acme/slow, compiler: generic, anchor: 'acme slow', kind: op_fallback,\n"
+        "   scope: operator, pattern: 'acme slow (?P<op>\\w+)', matches: [acme slow gate]}\n"
+        "- {id: acme/end, compiler: generic, anchor: 'acme end', pattern: 'acme end', ends: true,\n"
+        "   proves: [op_fallback], matches: [acme end]}\n",
+        encoding="utf-8",
+    )
+    own = ("--check", "--rules", "own.yaml")
+    program = "print('acme slow gate'); print('acme end')"
+    assert record(tmp_path, program, *own).returncode == 1
+    waived = (*own, "--waiver", "waiver.yaml", "--release", "r1")
+    assert record(tmp_path, program, *waived, "--today", "2026-12-01").returncode == 0
+    assert record(tmp_path, program, *waived, "--today", "2026-12-02").returncode == 1
+    made = run(tmp_path, "baseline", "create", "compile.log", "--rules", "own.yaml", "-o", "b.json")
+    assert made.returncode == 0, made.stderr
+    assert record(tmp_path, program, *own, "-b", "b.json").returncode == 0
+    assert record(tmp_path, program + "; print('acme slow other')", *own, "-b", "b.json").returncode == 1
+
+
+@pytest.mark.parametrize("option", ["--rules", "--baseline", "--waiver"])
+def test_whatever_judges_is_read_before_a_long_run(option: str, tmp_path: Path) -> None:
+    done = record(tmp_path, "print('ran')", "--check", option, "missing.yaml")
+    assert done.returncode == 2
+    assert b"missing.yaml" in done.stderr
+    assert b"ran" not in done.stdout
+
+
 @pytest.mark.parametrize(
-    "options", [("--policy", "builtin:strict"), ("-o", "json=x.json"), ("--compilers", "tarch", "--check")]
+    "options",
+    [
+        ("--policy", "builtin:strict"),
+        ("-o", "json=x.json"),
+        ("--compilers", "tarch", "--check"),
+        ("--baseline", "b.json"),
+        ("--today", "2026-12-01", "--release", "r1"),
+    ],
 )
 def test_options_that_make_no_sense(options: tuple[str, ...], tmp_path: Path) -> None:
     done = record(tmp_path, "print('ran')", *options)

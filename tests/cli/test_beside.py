@@ -87,6 +87,8 @@ def test_a_limit_that_nothing_measured_leaves_it_unproven(tmp_path: Path) -> Non
 def test_usage(tmp_path: Path) -> None:
     for arguments, says in (
         (["--bench-baseline", GROUPED], "a baseline compares"),
+        (["--trace-baseline", GROUPED], "a baseline compares"),
+        (["--counters-baseline", GROUPED], "a baseline compares"),
         (["--numerics", str(tmp_path)], "no reference in it"),
         (["--counters", str(tmp_path / "none.csv")], "no such file"),
     ):

@@ -42,7 +42,7 @@ def test_the_index_finds_the_same_as_the_readers_themselves() -> None:
 @pytest.mark.parametrize(
     ("log", "there", "absent"),
     [
-        ("torch/recompile-limit.2.7.1.log", "torch.dynamo", "tvm.relax"),
+        ("torch/recompile-limit.2.7.1.log", "torch.graph_breaks", "tvm.relax"),
         ("tilelang/cluster-copy.0.1.15.log", "runtimes.tilelang", "runtimes.triton"),
     ],
 )

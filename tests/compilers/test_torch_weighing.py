@@ -16,7 +16,7 @@ from fallback_gate.compilers.torch.proof import (
     prove,
     several,
 )
-from fallback_gate.compilers.torch.trace import CPP_WRAPPER
+from fallback_gate.compilers.torch.trace_proof import CPP_WRAPPER
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 
 Told = list[tuple[str, tuple[str, ...]]]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.coverage import Collection, compare, load, merged
+from fallback_gate.coverage import collected, compare, load, merged
 from fallback_gate.coverage.store import parse
 from fallback_gate.errors import InputError
 from fallback_gate.model import Kind, Scope
@@ -48,7 +48,7 @@ def rounded(cell: Cell) -> Cell:
 @settings(deadline=None)
 @given(st.lists(CELLS, max_size=6))
 def test_what_is_written_is_read_again(cells: list[Cell]) -> None:
-    matrix = Collection(cells).matrix()
+    matrix = collected(cells)
     text = coverage_file.render(matrix)
     assert text.isascii()
     found = parse(text, "m")
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_again(cells: list[Cell]) -> None:
 
 def test_one_cell_a_line_sorted_and_nothing_else() -> None:
     rows = [Cell("b", "y", Column.LIBRARY), Cell("a", "x", Column.FALLBACK, microseconds=12.3456), Cell("a", "w", Column.UNKNOWN)]  # fmt: skip
-    lines = coverage_file.render(Collection(rows).matrix()).splitlines()
+    lines = coverage_file.render(collected(rows)).splitlines()
     assert [json.loads(line.rstrip(","))["op"] for line in lines[2:-1]] == ["a", "a", "b"]
     assert lines[0] == f'{{"schema": "{SCHEMA}",'
     assert json.loads(lines[3].rstrip(",")) == {

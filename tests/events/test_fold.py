@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from fallback_gate.events import fold as folding
-from fallback_gate.events.fold import MOST_LINES, Fold
+from fallback_gate.events import variants
+from fallback_gate.events.fold import Fold
+from fallback_gate.events.gathered import MOST_LINES
 from fallback_gate.model import Event, Kind, Location, Place, ProcessKey, Report, Scope
 
 MAIN = ProcessKey("a.log", None, 1)
@@ -283,7 +285,7 @@ def test_a_joined_report_keeps_its_overload_and_its_layer() -> None:
 
 
 def test_variants_are_bounded_and_the_bound_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folding, "MOST_VARIANTS", 200)
+    monkeypatch.setattr(variants, "MOST_VARIANTS", 200)
     (event,) = folded(*(report("Gather", n, layer=f"/{n}") for n in range(200)))
     assert event.variants is not None
     assert not event.variants.overflowed

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from fallback_gate.events import fold as folding
 from fallback_gate.events import tally as tallying
-from fallback_gate.events.fold import MOST_LINES, Fold
+from fallback_gate.events import variants
+from fallback_gate.events.fold import Fold
+from fallback_gate.events.gathered import MOST_LINES
 from fallback_gate.events.tally import Tally
 from fallback_gate.model import Event, ProcessKey, Report
 from tests.events.test_fold import lines, report
@@ -72,7 +74,7 @@ def test_a_fold_of_what_is_sent_is_the_fold_of_all(
 ) -> None:
     with monkeypatch.context() as bounded:
         bounded.setattr(folding, "MOST_EVENTS", bounds[0])
-        bounded.setattr(folding, "MOST_VARIANTS", bounds[1])
+        bounded.setattr(variants, "MOST_VARIANTS", bounds[1])
         bounded.setattr(tallying, "MOST_KEPT", bounds[2])
         assert tallied(told(logs)) == straight(told(logs))
 

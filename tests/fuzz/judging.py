@@ -14,8 +14,9 @@ from pathlib import Path
 
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import read_log
-from fallback_gate.gate import terms
-from fallback_gate.judging.judge import Terms, judge
+from fallback_gate.judging.files import Names
+from fallback_gate.judging.judge import judge
+from fallback_gate.judging.terms import Options, Terms, terms
 from fallback_gate.model import Verdict
 from fallback_gate.reading.run import Reading, Run, read, traces
 from fallback_gate.reading.workers import read_apart
@@ -32,7 +33,7 @@ NAME = "compile.log"
 @cache
 def strict() -> Terms:
     """The rule that blocks whatever falls back."""
-    return terms("builtin:strict", cwd=Path(), environ={}, today=TODAY)
+    return terms(Names("builtin:strict"), Options(TODAY), Path(), {})
 
 
 @cache

@@ -227,13 +227,22 @@ def test_against_the_measured_peak(tmp_path: Path) -> None:
     efficiency = next(one for one in told["measurements"] if one["name"] == "decode_efficiency")
     assert efficiency["value"] == pytest.approx(0.02)
     assert any("order of magnitude" in note for note in told["notes"])
-    with pytest.raises(InputError, match="--rows and --weights"):
-        CliRunner().invoke(
-            cli,
-            ["bench", str(tmp_path / "bench.json"), "--peak", path],
-            standalone_mode=False,
-            catch_exceptions=False,
-        )
+    step = ["--rows", "1", "--weights", "1"]
+    wide = _written(tmp_path, {**peak, "dtype": "fp64"}, "wide.json")
+    still = _written(tmp_path, {**peak, "copy_bandwidth": 0}, "still.json")
+    for options, says in (
+        (["--peak", path], "--rows and --weights"),
+        (step, "give --peak"),
+        (["--peak", wide, *step], "no peak"),
+        (["--peak", still, *step], "no peak"),
+    ):
+        with pytest.raises(InputError, match=says):
+            CliRunner().invoke(
+                cli,
+                ["bench", str(tmp_path / "bench.json"), *options],
+                standalone_mode=False,
+                catch_exceptions=False,
+            )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError
-from fallback_gate.instruments import counters, devices
+from fallback_gate.instruments import counters, devices, roofline_plot
 
 MISSIONS = Path(__file__).parents[2] / "examples" / "missions"
 GATHERED, GROUPED = (
@@ -254,7 +254,7 @@ def test_any_rest_of_a_table_is_read_or_refused(tmp_path_factory: Any, name: str
 
 def test_kernels_stand_on_the_roofline() -> None:
     roof = devices.roof("H200", "bf16")
-    points = {p.name: p for p in counters.kernel_points(GROUPED, roof)}
+    points = {p.name: p for p in roofline_plot.kernels(GROUPED, roof)}
     grouped = next(point for name, point in points.items() if name.startswith("void cutlass::device_kernel"))
     assert grouped.share == pytest.approx(0.513, abs=0.001)
     assert 10 < grouped.intensity < roof.balance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import devices, roofline, roofline_plot
 from fallback_gate.instruments.roofline import Work
+
+DATA = Path(__file__).parents[2] / "examples" / "missions" / "gathered-experts"
 
 
 def _json(*arguments: str, code: int = 0) -> dict[str, object]:
@@ -145,6 +148,19 @@ def test_pictures(tmp_path: Path) -> None:
     assert (tmp_path / "roof.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     root = etree.fromstring((tmp_path / "roof.svg").read_bytes())
     assert len(root.findall("{*}circle")) == 1
+
+
+@pytest.mark.parametrize("name", ["kernels.svg", "kernels.png"])
+def test_a_picture_takes_no_input_s_place(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    there = tmp_path / name
+    with gzip.open(DATA / "grouped.ncu.csv.gz", "rb") as packed:
+        there.write_bytes(packed.read())
+    before = there.read_bytes()
+    arguments = ["roofline", "-d", "H200", "--counters", str(there), "--plot", str(there)]
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert "would overwrite an input" in str(result.exception)
+    assert there.read_bytes() == before
 
 
 @settings(deadline=None)

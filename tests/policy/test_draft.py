@@ -24,7 +24,7 @@ from fallback_gate.model import (
 )
 from fallback_gate.policy import draft
 from fallback_gate.policy.draft import MOST, Proposal, proposals
-from fallback_gate.policy.show import shown
+from fallback_gate.policy.show import as_data
 
 from .make import TODAY, event, policy, written
 
@@ -206,7 +206,7 @@ def test_a_policy_as_data(tmp_path: Path) -> None:
     base = written(tmp_path, "version: 1\nhot: [{op: inherited}, {op: kept}]\n", "base.yaml")
     path = str(tmp_path / "policy.yaml")
     said = policy(tmp_path, POLICY)
-    found = shown(said, TODAY)
+    found = as_data(said, TODAY)
     assert len(found.pop("sha256")) == 64
     excuse = {"owner": "o", "ticket": None, "reason": "r"}
     assert found == {
@@ -239,6 +239,6 @@ def test_a_policy_as_data(tmp_path: Path) -> None:
 )
 def test_a_share_as_it_was_written(tmp_path: Path, share: str, said: str) -> None:
     rules = policy(tmp_path, f'unlisted: {{block_if_share_above: "{share}"}}')
-    assert shown(rules, TODAY)["unlisted"] == {"block_if_share_above": said}
-    plain = shown(policy(tmp_path, "unlisted: warn"), date(2026, 1, 1))
+    assert as_data(rules, TODAY)["unlisted"] == {"block_if_share_above": said}
+    plain = as_data(policy(tmp_path, "unlisted: warn"), date(2026, 1, 1))
     assert (plain["unlisted"], plain["proof"]["required"], plain["expect"]["ranks"]) == ("warn", None, None)

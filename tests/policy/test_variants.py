@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.events import fold as folding
+from fallback_gate.events import variants as varying
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import Class, Decision, Finding, Kind, Location, ProcessKey, Report, Scope
 from fallback_gate.policy import judge
@@ -168,7 +169,7 @@ def test_a_late_hot_layer_is_found(tmp_path: Path) -> None:
 def test_what_is_not_kept_may_be_hot_and_is_never_cold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: Class
 ) -> None:
-    monkeypatch.setattr(folding, "MOST_VARIANTS", 20)
+    monkeypatch.setattr(varying, "MOST_VARIANTS", 20)
     found = judged(tmp_path, text + "\n", *gathers(30))
     assert found.event_class is expected
     if expected is not Class.COLD:

@@ -188,6 +188,15 @@ def test_a_hot_entry_is_checked_for_its_own_kinds_only() -> None:
     assert names(read(sample.verdict(Outcome.PASS, 0, policy=policy))) == ["gate_attn: no graph_break"]
 
 
+def test_two_hot_entries_on_one_line_are_checked_apart() -> None:
+    hit, other = (RuleSource({"op": op, "kinds": ["graph_break"]}, "p.yaml:1") for op in ("gate_attn", "mm"))
+    policy = PolicySummary("p", "p.yaml", None, (hit, other))
+    blocked = replace(sample.blocked(), rule=hit)
+    cases = names(read(sample.verdict(Outcome.BLOCKED, 1, policy=policy, findings=(blocked,))))
+    assert "mm: no graph_break" in cases
+    assert "gate_attn: no graph_break" not in cases
+
+
 def test_names_are_unique_in_the_whole_file() -> None:
     findings = [sample.blocked(location=Location("a.py", line, "f")) for line in (1, 2, 2, 2)]
     other = sample.blocked(log="other.log", location=None)

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate.sources import Source
-from fallback_gate.sources.envelope import unwrap
-from fallback_gate.sources.reassembly import FILLER, MOST_HELD, console_width, reassemble, steps
+from fallback_gate.sources.console import width_of
+from fallback_gate.sources.envelope import FILLER, unwrap
+from fallback_gate.sources.joining import MOST_HELD
+from fallback_gate.sources.reassembly import reassemble, steps
 
 TIME = b"2026-11-29T12:00:00.000339563Z"
 RECORD = "W1130 00:23:40.724000 1399 torch/_dynamo/variables/tensor.py:1759] [0/0] "
@@ -180,19 +182,19 @@ POWERSHELL = [
 @pytest.mark.parametrize("size", [13, 1 << 16])
 def test_what_a_console_broke(width: int, size: int) -> None:
     text = broken(POWERSHELL, width).encode()
-    assert console_width(text) == width
+    assert width_of(text) == width
     lines = [line.removesuffix(b"\r") for line in whole(text, console=True, size=size)]
     assert [line.decode() for line in lines if line != FILLER] == [*POWERSHELL, ""]
     assert len(lines) == text.count(b"\n") + 1
 
 
 def test_what_no_console_broke() -> None:
-    assert console_width(broken(POWERSHELL, 1000).encode()) is None
-    assert console_width(b"") is None
+    assert width_of(broken(POWERSHELL, 1000).encode()) is None
+    assert width_of(b"") is None
     table = "+------------------+------------------+------------------+\r\n| op               | a                | b                |\r\n"
-    assert console_width((table * 20).encode()) is None
+    assert width_of((table * 20).encode()) is None
     same = (RECORD + "the longest line of all, which comes again\r\n") * 9
-    assert console_width(same.encode()) is None
+    assert width_of(same.encode()) is None
 
 
 def test_powershell_end_to_end(tmp_path: Path) -> None:

@@ -19,12 +19,10 @@ from fallback_gate.model import (
     Proof,
     State,
 )  # fmt: skip
-from fallback_gate.policy.limits import Limits
-from fallback_gate.verdict.decide import expectations, outcome, whole
+from fallback_gate.verdict.decide import exit_code, expectations, outcome, proven
 from tests.policy.make import event, policy
 
 LOG = LogReport("a.log", 10, recognised=True, outcome=Outcome.PASS)
-NONE = Limits()
 
 
 def process(rank: int | None = 0, name: str = "torch.compile", state: State = State.PROVEN) -> ProcessVerdict:
@@ -36,42 +34,55 @@ def process(rank: int | None = 0, name: str = "torch.compile", state: State = St
 
 
 @pytest.mark.parametrize(
-    ("decisions", "limits", "proven", "expected"),
+    ("decisions", "exceeded", "whole", "expected"),
     [
-        ("", NONE, True, Outcome.PASS),
-        ("", NONE, False, Outcome.UNPROVEN),
-        ("blocked", NONE, True, Outcome.BLOCKED),
-        ("blocked", NONE, False, Outcome.BLOCKED),
-        ("allowed warned", NONE, True, Outcome.PASS),
-        ("allowed warned", NONE, False, Outcome.UNPROVEN),
-        ("allowed blocked", NONE, True, Outcome.BLOCKED),
-        ("", Limits(exceeded=("too many",)), True, Outcome.BLOCKED),
-        ("", Limits(exceeded=("too many",)), False, Outcome.BLOCKED),
+        ("", [], True, Outcome.PASS),
+        ("", [], False, Outcome.UNPROVEN),
+        ("blocked", [], True, Outcome.BLOCKED),
+        ("blocked", [], False, Outcome.BLOCKED),
+        ("allowed warned", [], True, Outcome.PASS),
+        ("allowed warned", [], False, Outcome.UNPROVEN),
+        ("allowed blocked", [], True, Outcome.BLOCKED),
+        ("", ["too many"], True, Outcome.BLOCKED),
+        ("", ["too many"], False, Outcome.BLOCKED),
     ],
 )
-def test_the_outcome(decisions: str, limits: Limits, proven: bool, expected: Outcome) -> None:
+def test_the_outcome(decisions: str, exceeded: list[str], whole: bool, expected: Outcome) -> None:
     findings = [Finding(event(), Class.UNLISTED, Decision(decision)) for decision in decisions.split()]
-    assert outcome(findings, limits, proven) is expected
+    assert outcome(findings, exceeded, whole) is expected
+
+
+@pytest.mark.parametrize(
+    ("ended", "codes"),
+    [
+        (Outcome.PASS, (0, 0)),
+        (Outcome.WAIVED, (0, 0)),
+        (Outcome.BLOCKED, (1, 0)),
+        (Outcome.UNPROVEN, (3, 3)),
+    ],
+)
+def test_exit_zero_hides_what_is_blocked_and_nothing_else(ended: Outcome, codes: tuple[int, int]) -> None:
+    assert (exit_code(ended, exit_zero=False), exit_code(ended, exit_zero=True)) == codes
 
 
 def test_the_whole_run_is_proven_or_not(tmp_path: Path) -> None:
     said = policy(tmp_path, "")
-    assert whole([process()], [LOG], said, NONE, [])
-    assert whole([process()], [LOG, replace(LOG, recognised=False, outcome=None)], said, NONE, [])
+    assert proven([process()], [LOG], said, [])
+    assert proven([process()], [LOG, replace(LOG, recognised=False, outcome=None)], said, [])
     lacking = {
-        "no process": ([], [LOG], NONE, []),
-        "no log judged": ([process()], [replace(LOG, outcome=None)], NONE, []),
-        "a log not recognised": ([process()], [LOG, replace(LOG, recognised=False)], NONE, []),
-        "a log in trouble": ([process()], [replace(LOG, problem="cut")], NONE, []),
-        "a process without compiler": ([process(), replace(process(), compilers=())], [LOG], NONE, []),
-        "a kind unproven": ([process(), process(state=State.UNPROVEN)], [LOG], NONE, []),
-        "a kind not shown": ([process(state=State.UNOBSERVABLE)], [LOG], NONE, []),
-        "a limit open": ([process()], [LOG], Limits(open=("at least 1",)), []),
-        "an expectation": ([process()], [LOG], NONE, ["a rank"]),
+        "no process": ([], [LOG], []),
+        "no log judged": ([process()], [replace(LOG, outcome=None)], []),
+        "a log not recognised": ([process()], [LOG, replace(LOG, recognised=False)], []),
+        "a log in trouble": ([process()], [replace(LOG, problem="cut")], []),
+        "a process without compiler": ([process(), replace(process(), compilers=())], [LOG], []),
+        "a kind unproven": ([process(), process(state=State.UNPROVEN)], [LOG], []),
+        "a kind not shown": ([process(state=State.UNOBSERVABLE)], [LOG], []),
+        "a limit open": ([process()], [LOG], ["at least 1"]),
+        "an expectation": ([process()], [LOG], ["a rank"]),
     }
-    assert {
-        why: whole(p, logs, said, limits, missing) for why, (p, logs, limits, missing) in lacking.items()
-    } == (dict.fromkeys(lacking, False))
+    assert {why: proven(p, logs, said, missing) for why, (p, logs, missing) in lacking.items()} == (
+        dict.fromkeys(lacking, False)
+    )
 
 
 @pytest.mark.parametrize(

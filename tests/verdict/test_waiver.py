@@ -105,7 +105,7 @@ FINE = finding("f4", Decision.ALLOWED)
         (ALL, "1.4.1", TODAY, Outcome.BLOCKED, [F1], False, "this release is '1.4.1'"),
         (ALL, "1.4.0 ", TODAY, Outcome.BLOCKED, [F1], False, "this release is"),
         (ALL, "1.4", TODAY, Outcome.BLOCKED, [F1], False, "this release is"),
-        (ALL, None, TODAY, Outcome.BLOCKED, [F1], False, "no release was named"),
+        (ALL, "", TODAY, Outcome.BLOCKED, [F1], False, "this release is ''"),
         (ALL, "1.4.0", TODAY, Outcome.UNPROVEN, [], False, "never what is unproven"),
         (ALL, "1.4.0", TODAY, Outcome.PASS, [], False, "nothing is blocked"),
         (ALL, "1.4.0", TODAY, Outcome.BLOCKED, [], True, None),
@@ -118,7 +118,7 @@ FINE = finding("f4", Decision.ALLOWED)
 )
 def test_apply(
     waiver: Waiver,
-    release: str | None,
+    release: str,
     today: date,
     outcome: Outcome,
     findings: list[Finding],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from fallback_gate import check
 from fallback_gate.errors import InputError
-from fallback_gate.gate import terms
+from fallback_gate.judging.files import Names
+from fallback_gate.judging.terms import Options, terms
 from fallback_gate.model import Decision, Finding, Outcome
 from fallback_gate.walks.watch import Watch
 from tests.compilers.lines import clean, graph_break
@@ -36,7 +38,7 @@ class Job:
     def __init__(self, folder: Path, logs: Sequence[str] = ("a.log",), policy: str = POLICY) -> None:
         (folder / "p.yaml").write_text(policy, encoding="utf-8")
         self.folder, self.told = folder, list[Finding]()
-        by = terms(folder / "p.yaml", cwd=folder, environ={})
+        by = terms(Names(str(folder / "p.yaml")), Options(date(2026, 11, 30)), folder, {})
         self.watch = Watch(logs, by, self.told.append, cwd=folder, environ={})
 
     def write(self, *lines: str, log: str = "a.log", end: str = "\n") -> None:

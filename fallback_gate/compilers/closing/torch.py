@@ -21,9 +21,11 @@ from fallback_gate.compilers.closing.records import (
     table,
     text,
 )
-from fallback_gate.compilers.closing.torch_logs import NAME, joins, untold
+from fallback_gate.compilers.closing.torch_logs import joins, untold
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.compilers.torch.graph_breaks import HELP
+from fallback_gate.compilers.torch.log import NAME
+from fallback_gate.compilers.torch.trace import LIMITS
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import function
 from fallback_gate.scan.record import Record
@@ -147,7 +149,7 @@ def given_up(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iter
 
 def _kind(failed: Facts) -> Kind:
     reason, kind = text(failed.get("reason")), text(failed.get("type"))
-    if any(said in reason for said in torch_trace.LIMITS):
+    if any(said in reason for said in LIMITS):
         return Kind.RECOMPILE_LIMIT
     return Kind.COMPILE_ERROR if kind and kind != "Unsupported" else Kind.EAGER_FRAME
 
@@ -191,7 +193,6 @@ _DISABLED = (
     .replace("DISABLED", "true")
 )
 _FAILED = '{"failed": [{"name": "forward", "file": "/app/decoder.py", "line": 148, "type": TYPE, "reason": "REASON"}]}'
-_BREAK_HELP = torch_trace.GRAPH_BREAK.help
 
 RULES = (
     rule(
@@ -220,7 +221,7 @@ RULES = (
     ),
     rule(
         _TOLD, "torch/graph-break", Kind.GRAPH_BREAK, Scope.UNKNOWN,
-        "Dynamo counted graph breaks; a log tells where.", "Record a structured trace (TORCH_TRACE). " + _BREAK_HELP,
+        "Dynamo counted graph breaks; a log tells where.", "Record a structured trace (TORCH_TRACE). " + HELP,
         broken, '{"graph_breaks": {"Data-dependent branching": 2}}',
     ),
     rule(
@@ -237,7 +238,7 @@ RULES = (
     ),
     rule(
         _TOLD, "torch/frame-skipped", Kind.EAGER_FRAME, Scope.REGION,
-        "Dynamo gave up the whole frame: it runs in eager.", _BREAK_HELP,
+        "Dynamo gave up the whole frame: it runs in eager.", HELP,
         given_up, _FAILED.replace("TYPE", "null").replace("REASON", ""),
     ),
     rule(

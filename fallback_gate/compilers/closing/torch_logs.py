@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fallback_gate.compilers.closing.records import Facts, count, names, told_by
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import proof as torch_proof
+from fallback_gate.compilers.torch import proof
+from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind
 
-NAME = "torch.compile"
 _TELLS_EACH = frozenset({"torch/trace-started", "torch-trace/frame-started"})
 
 
@@ -19,10 +19,10 @@ def joins(text_log: Evidence, trace: Evidence) -> bool:
         text_log.sealed
         and len(told) == 1
         and bool(frames)
-        and not torch_proof.frames(text_log)
-        and not torch_proof.several(text_log)
-        and torch_proof.compile_ids(text_log) <= torch_proof.compile_ids(trace)
-        and frames <= torch_proof.frames_in_trace(trace)
+        and not proof.frames(text_log)
+        and not proof.several(text_log)
+        and proof.compile_ids(text_log) <= proof.compile_ids(trace)
+        and frames <= proof.frames_in_trace(trace)
     )
 
 
@@ -31,7 +31,7 @@ def untold(evidence: Evidence, facts: Facts) -> str | None:
 
     A frame that is over its limit is counted and not started; a reset gives ids a second time.
     """
-    compiles, told = count(facts.get("compiles")), len(torch_proof.compile_ids(evidence))
+    compiles, told = count(facts.get("compiles")), len(proof.compile_ids(evidence))
     if compiles <= told or facts.get("resets") or Kind.RECOMPILE_LIMIT in evidence.reported:
         return None
     if not evidence.facts.keys() & _TELLS_EACH:

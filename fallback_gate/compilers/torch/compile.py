@@ -35,19 +35,18 @@ Wording seen in 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Reader
-from fallback_gate.compilers.torch import dynamo_rules as torch_dynamo_rules
-from fallback_gate.compilers.torch import inductor_rules as torch_inductor_rules
-from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.compilers.torch import dynamo_rules, inductor_rules, trace, trace_proof
+from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.markers import MARKERS
 from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, prove
 
 READER = Reader(
-    name="torch.compile",
-    rules=(*torch_dynamo_rules.RULES, *torch_inductor_rules.RULES),
-    markers=(*MARKERS, *torch_trace.MARKERS),
+    name=NAME,
+    rules=(*dynamo_rules.RULES, *inductor_rules.RULES),
+    markers=(*MARKERS, *trace.MARKERS),
     required=REQUIRED,
     prove=prove,
-    conclude=torch_trace.conclude,
+    conclude=trace_proof.conclude,
     joins=one_program,
     setting=SETTING,
     manual=__doc__,

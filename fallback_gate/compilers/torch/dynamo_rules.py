@@ -1,34 +1,28 @@
 """Room 3: the messages of Dynamo that report a fallback, each in the wordings of its versions.
 
-`dynamo` reads the records; `compile` is the manual page.
+`graph_breaks` and `frames` read the records; `compile` is the manual page.
 """
 
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import dynamo
-from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.compilers.torch import frames, graph_breaks, trace
+from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
-NAME = "torch.compile"
 _GRAPH_BREAKS = "V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124] [0/0] [__graph_breaks] "
 _DYNAMO = "1130 00:18:20.571000 28717 torch/_dynamo/convert_frame.py:1994] [0/8] "
-
-_BREAK_HELP = (
-    "Rewrite the call that breaks the graph, or move it out of the compiled region; fullgraph=True turns a break "
-    "into an error while you work. https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html"
-)
 
 GRAPH_BREAK = Rule(
     id="torch/graph-break",
     compiler=NAME,
     anchor=("Graph break",),
-    pattern=r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at (?P<file>.+):(?P<line>\d{1,9})",
+    pattern=graph_breaks.HEADER,
     kind=Kind.GRAPH_BREAK,
     shared_anchor=True,
     scope=Scope.SITE,
-    meaning="Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two.",
-    help=_BREAK_HELP,
+    meaning=graph_breaks.MEANING,
+    help=graph_breaks.HELP,
     seen_in="2.7 to 2.14, artifact graph_breaks (which +dynamo switches on)",
     matches=(
         _GRAPH_BREAKS + "Graph break in user code at /app/moe/breaks.py:64",
@@ -39,7 +33,7 @@ GRAPH_BREAK = Rule(
         "docs: Graph break in user code at model.py:3 means that ...",
         _GRAPH_BREAKS + "Graph Break Reason: Data-dependent branching",
     ),
-    read=dynamo.graph_break,
+    read=graph_breaks.graph_break,
 )
 
 OLD_GRAPH_BREAK = Rule(
@@ -50,8 +44,8 @@ OLD_GRAPH_BREAK = Rule(
     kind=Kind.GRAPH_BREAK,
     shared_anchor=True,
     scope=Scope.SITE,
-    meaning=GRAPH_BREAK.meaning,
-    help=_BREAK_HELP,
+    meaning=graph_breaks.MEANING,
+    help=graph_breaks.HELP,
     seen_in="2.0 to 2.6, artifact graph_breaks (2.0: WARNING)",
     matches=(
         "V1130 01:17:55.025000 139853580790656 torch/_dynamo/symbolic_convert.py:534] [0/0] [__graph_breaks] Graph break: from user code at:",
@@ -59,7 +53,7 @@ OLD_GRAPH_BREAK = Rule(
         '[2023-03-31 05:57:27,551] torch._dynamo.symbolic_convert: [WARNING] Graph break: call_function f from user code at   File "m.py", line 3, in f',
     ),
     ignores=("W" + _DYNAMO + "Graph break: from user code at:",),
-    read=dynamo.old_graph_break,
+    read=graph_breaks.old_graph_break,
 )
 
 ITEM = Rule(
@@ -76,7 +70,7 @@ ITEM = Rule(
     matches=("W" + _DYNAMO + "Graph break from `Tensor.item()`, consider setting:",),
     ignores=("Graph break from `Tensor.item()`, consider setting:",),
     at_least=True,
-    read=dynamo.item_warning,
+    read=graph_breaks.item_warning,
 )
 
 BUILTIN = Rule(
@@ -99,7 +93,7 @@ BUILTIN = Rule(
         + "  Explanation: Dynamo does not know how to trace the builtin `time.thread_time_ns.` This",
     ),
     at_least=True,
-    read=dynamo.untraceable_builtin,
+    read=graph_breaks.untraceable_builtin,
 )
 
 WONT_CONVERT = Rule(
@@ -114,7 +108,7 @@ WONT_CONVERT = Rule(
     seen_in="2.0 to 2.14: WARNING for an error; from 2.13 also INFO for a frame given up after a break or a limit",
     matches=("W" + _DYNAMO + "WON'T CONVERT forward /app/moe/decoder.py line 148 ",),
     ignores=("W" + _DYNAMO + "due to: ",),
-    read=dynamo.wont_convert,
+    read=frames.wont_convert,
 )
 
 SKIPPED_IN_LOOP = Rule(
@@ -125,11 +119,11 @@ SKIPPED_IN_LOOP = Rule(
     kind=Kind.EAGER_FRAME,
     scope=Scope.REGION,
     meaning="A graph broke inside a loop, so Dynamo gave up the whole frame: it runs in eager.",
-    help=_BREAK_HELP,
+    help=graph_breaks.HELP,
     seen_in="2.1 to 2.12, INFO of dynamo",
     matches=("I" + _DYNAMO + "Skipping frame because there is a graph break in a for/while loop",),
     ignores=("Skipping frame because there is a graph break in a for/while loop: see docs",),
-    read=dynamo.skipped_in_loop,
+    read=frames.skipped_in_loop,
 )
 
 RECOMPILE_LIMIT = Rule(
@@ -152,7 +146,7 @@ RECOMPILE_LIMIT = Rule(
         "torch._dynamo hit config.recompile_limit (8)",
         "W" + _DYNAMO + "torch._dynamo hit config.verbose",
     ),
-    read=dynamo.recompile_limit,
+    read=frames.recompile_limit,
 )
 
 RAISED = Rule(
@@ -177,7 +171,7 @@ RAISED = Rule(
         "    raise torch._dynamo.exc.Unsupported(msg)",
         "torch._dynamo.exc.Unsupported",
     ),
-    read=dynamo.raised,
+    read=frames.raised,
 )
 
 NO_FRAMES = Rule(
@@ -208,7 +202,7 @@ EAGER_BACKEND = Rule(
         "I" + _DYNAMO + "Step 2: calling compiler function aot_eager",
     ),
     ignores=("I" + _DYNAMO + "Step 2: calling compiler function inductor",),
-    read=dynamo.backend,
+    read=frames.backend,
 )
 
 NOTHING_TRACED = Rule(
@@ -222,7 +216,7 @@ NOTHING_TRACED = Rule(
     help="Look for TORCHDYNAMO_DISABLE, TORCH_COMPILE_DISABLE, torch.compiler.set_stance and a disabled forward.",
     seen_in="2.7 to 2.14, INFO of dynamo, at exit",
     matches=("I" + _DYNAMO + "TorchDynamo attempted to trace the following frames: [",),
-    read=dynamo.nothing_traced,
+    read=frames.nothing_traced,
 )
 
 TRACING_DISABLED = Rule(
@@ -243,7 +237,7 @@ TRACING_DISABLED = Rule(
         + _DYNAMO
         + "skipping: __iter__ (reason: frame is in the Dynamo skipfiles list, file: /x/container.py)",
     ),
-    read=dynamo.tracing_disabled,
+    read=frames.tracing_disabled,
 )
 
 RESUMED = Rule(
@@ -254,8 +248,8 @@ RESUMED = Rule(
     kind=Kind.GRAPH_BREAK,
     shared_anchor=True,
     scope=Scope.SITE,
-    meaning=GRAPH_BREAK.meaning,
-    help="Add graph_breaks to TORCH_LOGS for the reason. " + _BREAK_HELP,
+    meaning=graph_breaks.MEANING,
+    help="Add graph_breaks to TORCH_LOGS for the reason. " + graph_breaks.HELP,
     seen_in="2.4 to 2.14, INFO of dynamo",
     matches=(
         "I"
@@ -263,11 +257,11 @@ RESUMED = Rule(
         + "Step 1: torchdynamo start tracing torch_dynamo_resume_in_rmsnorm_at_28 /app/tv/breaks.py:28",
     ),
     ignores=("I" + _DYNAMO + "Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",),
-    read=dynamo.resumed,
+    read=frames.resumed,
 )
 
 RULES = (
-    torch_trace.GRAPH_BREAK,
+    trace.GRAPH_BREAK,
     OLD_GRAPH_BREAK,
     GRAPH_BREAK,
     ITEM,

@@ -12,8 +12,7 @@ from functools import lru_cache
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.dynamo import base, messages
-from fallback_gate.compilers.torch.log import LogRecord, is_library, opened, parse, user_stack
+from fallback_gate.compilers.torch.log import LogRecord, base, is_library, messages, opened, parse, user_stack
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import operator, plain

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import inductor
+from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
-NAME = "torch.compile"
 _INDUCTOR = "1130 00:42:05.094000 12430 torch/_inductor/graph.py:1002] [0/0] "
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
 

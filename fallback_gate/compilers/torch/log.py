@@ -11,13 +11,17 @@ Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fallback_gate.model import Location
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.model import Location, Report, Scope
 from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "torch.compile"
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
@@ -30,6 +34,9 @@ _OLD_PREFIX = Pattern(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] "
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
+)
+RAISED = Pattern(  # opens the last line of a traceback
+    r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: "
 )
 _FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
 _LIBRARY = Pattern(
@@ -116,6 +123,33 @@ def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord
     if log and log.artifact in artifacts and match.start() == len(text) - len(log.message):
         return log
     return None
+
+
+def base(
+    rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scope | None = None, **facts: Any
+) -> Report:
+    """A report with what every rule fills the same way, and the facts of this record."""
+    told = {
+        "id": rule.id,
+        "compiler": rule.compiler,
+        "kind": rule.kind,
+        "scope": scope or rule.scope,
+        "op": op,
+        "position": record.position,
+        "text": record.text,
+        "pid": log.pid if log else None,
+        "when": log.when if log else None,
+        "compile_id": (log.frame or None) if log else None,
+        "at_least": rule.at_least,
+        "help": rule.help,
+        **facts,
+    }
+    return Report(**told)
+
+
+def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
+    """The messages of the record's further physical lines, up to one that opens the next record."""
+    return (line.text for line in record.continued(log.prefix, limit, until, log.opens))
 
 
 class UserStack(NamedTuple):

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.rule import Marker, Sighting
-from fallback_gate.compilers.torch.dynamo import traced_frames
-from fallback_gate.compilers.torch.log import opened, parse
+from fallback_gate.compilers.torch.frames import traced_frames
+from fallback_gate.compilers.torch.log import NAME, opened, parse
 from fallback_gate.scan.record import Record
 
-NAME = "torch.compile"
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
 _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 

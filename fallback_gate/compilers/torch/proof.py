@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import trace as torch_trace
+from fallback_gate.compilers.torch import trace_proof
 from fallback_gate.model import Kind, Proof, State
 
-NAME = "torch.compile"
 REQUIRED = frozenset(
     {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK}
 )
@@ -61,7 +60,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     proof = dict(_of_text(evidence))
     if several(evidence):
         return proof
-    for kind, traced in (torch_trace.prove(evidence) or {}).items():
+    for kind, traced in (trace_proof.prove(evidence) or {}).items():
         if traced.state is State.PROVEN or proof[kind].state is not State.PROVEN:
             proof[kind] = traced
     return proof
@@ -235,7 +234,7 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
     shown = printed | {cid for (cid,) in evidence.of("torch/lowered")} - cached
     hidden = sorted(set(facts.backends) - shown)
     if "torch/cpp-wrapper" in evidence.facts and set(facts.backends) & printed:
-        return torch_trace.CPP_WRAPPER
+        return trace_proof.CPP_WRAPPER
     if not hidden:
         how = "its generated code is printed" if printed else "each scheduled node is printed"
         return Proof(State.PROVEN, f"for every graph {how}: a fallback kernel would be in it", line)

@@ -31,22 +31,15 @@ from itertools import takewhile
 from re import Match
 from typing import Any, NamedTuple
 
-from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
-from fallback_gate.compilers.torch.dynamo import LONGEST_BREAK, break_reports
-from fallback_gate.compilers.torch.log import LogRecord, parse
-from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
-from fallback_gate.model.names import function
+from fallback_gate.compilers.rule import Marker, Rule, Sighting
+from fallback_gate.compilers.torch.graph_breaks import HEADER, HELP, LONGEST_BREAK, MEANING, break_reports
+from fallback_gate.compilers.torch.log import NAME, LogRecord, parse
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
-NAME = "torch.compile"
 _V = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
-_HEADER = Pattern(
-    r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
-    r"(?P<file>.+):(?P<line>\d{1,9})"
-)
-
-
+_HEADER = Pattern(HEADER)
 LONGEST_ID = 40  # characters of a compile id
 LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
 
@@ -111,10 +104,8 @@ GRAPH_BREAK = Rule(
     kind=Kind.GRAPH_BREAK,
     shared_anchor=True,
     scope=Scope.SITE,
-    meaning="Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two.",
-    help="Rewrite the call that breaks the graph, or move it out of the compiled region; fullgraph=True turns a "
-    "break into an error while you work. "
-    "https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",
+    meaning=MEANING,
+    help=HELP,
     seen_in="2.7 to 2.14, structured trace",
     matches=(
         _V + '{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, '
@@ -136,7 +127,7 @@ def _seen(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
         yield Sighting(marker.id, record.position, facts, log.pid, _rank(said), log.when)
 
 
-class _Metrics(NamedTuple):
+class Metrics(NamedTuple):
     """What became of a frame, as strings: a `Sighting`'s facts."""
 
     compile_id: str
@@ -164,7 +155,7 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
     if not isinstance(said, dict):
         return
     restarts = said.get("restart_reasons")
-    facts = _Metrics(
+    facts = Metrics(
         compile_id=str(said.get("compile_id") or _compile_id(outer)),
         name=str(said.get("co_name") or ""),
         file=str(said.get("co_filename") or ""),
@@ -244,121 +235,3 @@ MARKERS = (
         _metrics,
     ),
 )
-
-
-def conclude(evidence: Evidence) -> Iterable[Report]:
-    """The fallbacks that only the whole trace tells: frames given up, limits, graphs that got no code."""
-    done = {_Metrics(*facts): at for facts, at in evidence.facts.get("torch-trace/frame-done", {}).items()}
-    names = {m.compile_id.split("/")[0]: m for m in sorted(done) if m.name}
-    broke = {compile_id for compile_id, _ in evidence.of("torch-trace/broke")}
-    artifacts = "torch-trace/artifacts" in evidence.facts
-    for metrics, at in done.items():
-        known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
-        if any(said in metrics.fail_reason for said in LIMITS):
-            yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
-        elif metrics.fail_type and metrics.fail_type != "Unsupported":
-            reason = f"{metrics.fail_type}: {metrics.fail_reason}".removesuffix(": ")
-            yield _frame("torch/frame-not-converted", Kind.COMPILE_ERROR, known, at, reason)
-        elif not metrics.counted and metrics.fail_type and artifacts and metrics.compile_id not in broke:
-            yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, metrics.fail_reason)
-        elif not metrics.counted and (
-            metrics.fail_type or metrics.compile_id in broke or not metrics.guarded
-        ):
-            reason = metrics.fail_reason or "the frame was given up: all of it runs in eager"
-            yield _frame("torch/frame-skipped", Kind.EAGER_FRAME, known, at, reason)
-        if metrics.restarts and not artifacts:
-            yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
-    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor})
-
-
-def _frame(
-    identifier: str, kind: Kind, metrics: _Metrics, at: int, reason: str, scope: Scope = Scope.REGION
-) -> Report:
-    name = function(metrics.name) if metrics.name else "*"
-    line = int(metrics.line) if metrics.line.isdecimal() and len(metrics.line) < 10 else None
-    return Report(
-        id=identifier,
-        compiler=NAME,
-        kind=kind,
-        scope=scope,
-        op=name,
-        position=at,
-        text=f"compilation_metrics of [{metrics.compile_id}] {metrics.name}: {reason.splitlines()[0] if reason else ''}",
-        names=(name,) if metrics.name else (),
-        stack=(name,) if metrics.name else (),
-        files=(metrics.file,) if metrics.file else (),
-        reason=reason.splitlines()[0] if reason else None,
-        location=Location(metrics.file, line, name) if metrics.file else None,
-        help=GRAPH_BREAK.help,
-        compile_id=metrics.compile_id[:LONGEST_ID] or None,
-    )
-
-
-def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report]:
-    """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
-    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
-    for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
-        if compile_id in not_inductor - written:
-            yield Report(
-                id="torch/eager-backend",
-                compiler=NAME,
-                kind=Kind.EAGER_FRAME,
-                scope=Scope.PROGRAM,
-                op="*",
-                position=at,
-                text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
-                reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
-                help="Use backend='inductor' (the default) for what is released.",
-                compile_id=compile_id[:LONGEST_ID],
-            )
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
-    """What the trace of one process proves; None where the process has none."""
-    started = {compile_id for compile_id, _ in evidence.of("torch-trace/frame-started")}
-    done = {_Metrics(*facts).compile_id for facts in evidence.of("torch-trace/frame-done")}
-    if not started and not done:
-        return None
-    line = evidence.first("torch-trace/frame-started")
-    problem = None
-    if "torch-trace/cut" in evidence.facts:
-        problem = "the structured trace ends inside a record"
-    elif started - done:
-        problem = f"the structured trace ends before frame [{sorted(started - done)[0]}] is done"
-    elif done - started:
-        problem = f"lines are missing: frame [{sorted(done - started)[0]}] is done, and its start is not in the trace"
-    if problem:
-        return {kind: Proof(State.UNPROVEN, problem) for kind in _SHOWN}
-    whole = Proof(State.PROVEN, "the structured trace has the metrics of every frame that was traced", line)
-    proof = dict.fromkeys((Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR), whole)
-    if "torch-trace/artifacts" in evidence.facts:
-        why = "the structured trace has every graph break as an artifact"
-        proof[Kind.GRAPH_BREAK] = Proof(State.PROVEN, why, line)
-    else:
-        why = "no artifact in the structured trace: before 2.7 PyTorch writes no graph break into it"
-        proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
-    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, line)
-    return proof
-
-
-CPP_WRAPPER = Proof(
-    State.UNPROVEN,
-    "the generated wrapper is C++, where not every operator's call is told apart from a library call",
-    None,
-    "TORCHINDUCTOR_CPP_WRAPPER=0, or TORCH_LOGS=dynamo,graph_breaks,+inductor with a cold cache",
-)
-_SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
-
-
-def _op_fallback(evidence: Evidence, line: int | None) -> Proof:
-    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")}
-    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
-    if not graphs:
-        return Proof(State.UNPROVEN, "no graph was handed to a back end")
-    if "torch/cpp-wrapper" in evidence.facts:
-        return CPP_WRAPPER
-    if graphs - written:
-        return Proof(
-            State.UNPROVEN, f"graph [{sorted(graphs - written)[0]}] has no generated code in the trace"
-        )
-    return Proof(State.PROVEN, "the structured trace has the generated code of every graph", line)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from fallback_gate.errors import InputError, Unreadable
+from fallback_gate.errors import Unreadable
 from fallback_gate.instruments import text
 from fallback_gate.instruments.counters.fingerprint import WHOLE, Fingerprint, fingerprints, matches
 from fallback_gate.instruments.counters.formats import recognise
@@ -26,7 +26,6 @@ from fallback_gate.instruments.counters.kernel import Kernel
 from fallback_gate.instruments.counters.sample import Format
 from fallback_gate.instruments.devices import Roof
 from fallback_gate.instruments.evidence import Evidence
-from fallback_gate.instruments.roofline_plot import Point
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.model.measures import SETTINGS, Measurement
 
@@ -202,22 +201,3 @@ def _details(
         ],
         "thresholds": {f"{name}_pct": 100 * value for name, value in chosen.items()},
     }
-
-
-def kernel_points(path: str, roof: Roof) -> list[Point]:
-    """The kernels of a file as points of a roofline; their arithmetic is that of the matrix units alone.
-
-    Raises `InputError` as `read` does, and where the file counts no bytes.
-    """
-    _, kernels, _, _ = collected(path, roof)
-    total = sum(kernel.us for kernel in kernels) or 1.0
-    points = []
-    for kernel in kernels:
-        if kernel.bytes and kernel.us and kernel.tensor_pct:
-            rate = kernel.tensor_pct / 100 * roof.peak
-            points.append(Point(kernel.name, rate * kernel.us * 1e-6 / kernel.bytes, rate, kernel.us / total))
-    if not points:
-        raise InputError(
-            f"{path} has no bytes of the memory and use of the matrix units to place a kernel by"
-        )
-    return points

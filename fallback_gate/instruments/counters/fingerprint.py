@@ -60,6 +60,7 @@ class Fingerprint:
 def fingerprints(
     form: Format, kernels: Sequence[Kernel], whole: Kernel, chosen: Mapping[str, float]
 ) -> list[Fingerprint]:
+    """What has the fingerprint by the `chosen` settings: the whole first, then kernels that weigh enough."""
     total = sum(kernel.us for kernel in kernels) or 1.0
     scope = "kernel" if form.names_kernels else "device"
     least = chosen["kernel_share"] if form.names_kernels else 0.0
@@ -83,6 +84,7 @@ def fingerprints(
 
 
 def matches(kernel: Kernel, chosen: Mapping[str, float]) -> bool:
+    """Whether the memory was busier and the matrix units idler than the settings say."""
     if kernel.dram_pct is None or kernel.tensor_pct is None:
         return False
     return kernel.dram_pct > 100 * chosen["hbm_above"] and kernel.tensor_pct < 100 * chosen["tensor_below"]

@@ -31,6 +31,7 @@ from fallback_gate.errors import InputError, Unreadable
 from fallback_gate.instruments import text
 from fallback_gate.instruments.counters import dcgm, ncu, tables
 from fallback_gate.instruments.counters.sample import Format, Sample
+from fallback_gate.instruments.dcgm import ENTITY
 from fallback_gate.instruments.devices import Roof
 
 MOST_HEAD: Final = 20_000  # lines of other output before the table
@@ -90,8 +91,8 @@ def _columns(line: str, *wanted: str) -> bool:
 
 _KINDS: Final[tuple[tuple[Callable[[str], bool], Format, Callable[..., Iterator[Sample]]], ...]] = (
     (lambda line: _columns(line, '"ID"', '"Kernel Name"'), NCU, ncu.samples),
-    (lambda line: re.match(r"\s*#\s*Entity\b", line) is not None, DMON, dcgm.dmon),
-    (lambda line: dcgm.METRIC.match(line) is not None, PROMETHEUS, dcgm.prometheus),
+    (lambda line: ENTITY.match(line) is not None, DMON, dcgm.dmon),
+    (dcgm.counts, PROMETHEUS, dcgm.prometheus),
     (lambda line: _columns(line, "Kernel_Name", "Counter_Name"), ROCPROF, tables.rocprof),
     (lambda line: _columns(line, "KernelName", "gpu-id"), ROCPROF, tables.rocprof),
     (lambda line: _columns(line, "Task Duration(us)"), MSPROF, tables.msprof),

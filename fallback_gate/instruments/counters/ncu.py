@@ -38,6 +38,7 @@ _PARTS: Final = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 
 
 def samples(source: Iterator[str], device: Roof | None) -> Iterator[Sample]:
+    """The launches in a table. Raises `Unreadable` where a row is not whole."""
     table = text.rows(source)
     header = next(table)
     if "Metric Name" in header:

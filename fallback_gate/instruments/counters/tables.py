@@ -11,6 +11,7 @@ from fallback_gate.instruments.devices import Roof
 
 
 def rocprof(source: Iterator[str], device: Roof | None) -> Iterator[Sample]:
+    """The dispatches in a table; bytes are held against the bandwidth of the device that is named."""
     table = text.rows(source)
     header = next(table)
     if "Counter_Name" not in header:
@@ -44,6 +45,7 @@ def _rocprof_sample(
 
 
 def msprof(source: Iterator[str], device: Roof | None) -> Iterator[Sample]:
+    """The tasks in an op_summary, communication aside."""
     table = text.rows(source)
     for row in _records(next(table), table):
         us = number(row.get("Task Duration(us)", ""))

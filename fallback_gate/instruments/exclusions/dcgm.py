@@ -14,15 +14,13 @@ Sources: dcgm_fields.h (fields and bits of the reasons), DCGM's user guide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from fallback_gate.instruments import dcgm
 from fallback_gate.instruments.exclusions.seen import BUSY, Look, Seen
 from fallback_gate.instruments.exclusions.tree import number
 
-ENTITY: Final = re.compile(r"\s*#\s*Entity\b")
-METRIC: Final = re.compile(r'(DCGM_FI_(?:DEV|PROF)_\w+)\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}\s+(\S+)')
-_LABEL: Final = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _BITS: Final = {  # idle (1), settings of clocks (2) and of the display (256) are no throttling
     0x4: "sw power cap",
     0x8: "hw slowdown",
@@ -50,21 +48,15 @@ def reasons(text: str | None) -> tuple[str, ...] | None:
 
 def dmon(lines: Iterable[str], seen: Seen) -> None:
     """`dcgmi dmon`."""
-    columns: list[str] = []
-    for line in lines:
-        if ENTITY.match(line):
-            columns = line.replace("#", " ").split()[1:]
+    for name, row in dcgm.rows(lines):
+        if not re.fullmatch(r"GPU \d+", name):
             continue
-        found = re.match(r"\s*GPU\s+(\d+)\s+(.*)", line)
-        if found is None:
-            continue
-        row = dict(zip(columns, found[2].split(), strict=False))
         part, use = number(row.get("GRACT")), number(row.get("GPUTL"))
         use = 100 * part if use is None and part is not None else use
         xid = number(row.get("XIDER"))
         seen.look(
             Look(
-                f"GPU {found[1]}",
+                name,
                 busy=None if use is None else use >= BUSY,
                 slowed=reasons(row.get("DVCCTR", row.get("CLEVT"))),
                 clock=number(row.get("SMCLK")),
@@ -82,22 +74,15 @@ def _wrong(failed: float | None, xid: float | None) -> tuple[str, ...]:
 
 
 def prometheus(lines: Iterable[str], seen: Seen) -> None:
-    """The exporter's text. A metric that comes again for a device begins its next look."""
-    told: dict[str, dict[str, str]] = {}
-    for line in lines:
-        found = METRIC.match(line)
-        if found is None:
-            continue
-        labels = dict(_LABEL.findall(found[2]))
+    """The exporter's text."""
+
+    def named(labels: Mapping[str, str]) -> str:
         name = f"GPU {labels.get('gpu', labels.get('UUID', '?'))}"[:60]
         if labels.get("modelName"):
             seen.names[name] = labels["modelName"][:100]
-        metrics = told.setdefault(name, {})
-        if found[1] in metrics:
-            _scraped(name, metrics, seen)
-            metrics.clear()
-        metrics[found[1]] = found[3]
-    for name, metrics in told.items():
+        return name
+
+    for name, metrics in dcgm.looks(lines, named):
         _scraped(name, metrics, seen)
 
 

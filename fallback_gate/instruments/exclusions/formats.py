@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from fallback_gate.errors import InputError, Unreadable
-from fallback_gate.instruments import text
+from fallback_gate.instruments import peak, text
+from fallback_gate.instruments.dcgm import ENTITY, METRIC
 from fallback_gate.instruments.exclusions import amd, ascend, dcgm, engines, nvidia
 from fallback_gate.instruments.exclusions.seen import Seen
-from fallback_gate.model.claims import Figure
 
 KNOWN: Final = (
     "nvidia-smi -q (text or -x), nvidia-smi dmon, dcgmi dmon, DCGM's Prometheus text, amd-smi metric, "
@@ -26,8 +26,8 @@ _DOCUMENT: Final = re.compile(r"\s*(?:<\?xml|<!DOCTYPE nvidia_smi_log|<nvidia_sm
 _READERS: Final[tuple[tuple[Callable[[str], object], Callable[[Iterator[str], Seen], None]], ...]] = (
     (lambda line: nvidia.HEAD in line, nvidia.query),
     (nvidia.DMON.match, nvidia.dmon),
-    (dcgm.ENTITY.match, dcgm.dmon),
-    (dcgm.METRIC.match, dcgm.prometheus),
+    (ENTITY.match, dcgm.dmon),
+    (METRIC.match, dcgm.prometheus),
     (amd.DEVICE.match, amd.metric),
     (amd.ROCM.search, amd.rocm),
     (ascend.HEAD.match, ascend.smi),
@@ -92,30 +92,7 @@ def _document(path: str, seen: Seen, *, is_xml: bool) -> None:
         if seen.engine_lines == before:
             raise Unreadable(f"no whole JSON document: {wrong}") from None
         return
-    if isinstance(value, dict) and value.get("schema") == "fallback-gate/peak-1":
-        seen.figures += figures(path, value)
+    if isinstance(value, dict) and value.get("schema") == peak.SCHEMA:
+        seen.figures += peak.figures(path, value)
     else:
         amd.metric_json(amd.documents(value), seen)
-
-
-def figures(path: str, peak: dict[str, Any]) -> list[Figure]:
-    """What `fallback-gate peak -f json` measured, with its conditions."""
-    told = peak.get("sizes")
-    sizes = told if isinstance(told, dict) else {}
-    shapes = {
-        "gemm_flops": [sizes.get("gemm")] * 3,
-        "attention_flops": [1, sizes.get("heads"), sizes.get("sequence"), 128],
-        "copy_bandwidth": [sizes.get("bytes")],
-    }
-    found = []
-    for metric, shape in shapes.items():
-        value = peak.get(metric)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            continue
-        conditions = {
-            name: str(peak[name])[:200] for name in ("device", "dtype") if isinstance(peak.get(name), str)
-        }
-        if all(isinstance(size, int) for size in shape):
-            conditions["shape"] = "x".join(map(str, shape))
-        found.append(Figure(metric, float(value), path, conditions))
-    return found

@@ -24,9 +24,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fallback_gate.errors import Unreadable
+from fallback_gate.instruments.text import Bytes
 from fallback_gate.instruments.trace.kernels import EAGER, LIBRARY, OTHER, origin
 from fallback_gate.instruments.trace.timeline import Span, Timeline, Total
 from fallback_gate.sources.reader import Reader
@@ -77,7 +78,7 @@ TABLES = (
 
 def fill(timeline: Timeline, text: Reader) -> None:
     """Take the rows of a table; where it ends too early, what was there stands and `problem` says so."""
-    lines = io.TextIOWrapper(io.BufferedReader(_Raw(text)), "utf-8-sig", "replace", newline="")
+    lines = io.TextIOWrapper(io.BufferedReader(Bytes(text)), "utf-8-sig", "replace", newline="")
     steps: dict[str, list[float]] = {}
     try:
         rows = csv.reader(lines)
@@ -98,19 +99,6 @@ def fill(timeline: Timeline, text: Reader) -> None:
     timeline.device_spans += [
         Span(f"Steps#{name}", times[0], times[1]) for name, times in steps.items() if len(steps) > 1
     ]
-
-
-class _Raw(io.RawIOBase):
-    """The text as a raw file of the standard library."""
-
-    def __init__(self, text: Reader) -> None:
-        self._text = text
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        return self._text.readinto(buffer)
 
 
 def _header(rows: Iterator[list[str]]) -> tuple[Table, list[str]] | None:

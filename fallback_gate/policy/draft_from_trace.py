@@ -13,8 +13,7 @@ from datetime import date
 
 from fallback_gate.model.measures import Ran
 from fallback_gate.policy import globs
-from fallback_gate.policy.advice import PLACEHOLDER
-from fallback_gate.policy.draft import MOST, PERIOD
+from fallback_gate.policy.draft import MOST, unexcused
 
 
 def hot_policy(
@@ -25,19 +24,22 @@ def hot_policy(
     hot = [one for one in kept if one.steps == one.of > 0 and not (compiled and one.is_eager)]
     cold = [one for one in kept if one not in hot]
     kind = "a compiled" if compiled else "an uncompiled"
-    return "\n".join(
-        [
-            f"# A first policy, from the kernel trace of {kind} run: {plain(path)}.",
-            "# Read each line before you keep it; docs/policy.md explains the keys.",
-            "version: 1",
-            f"name: {json.dumps(plain(name))}",
-            "unlisted: block",
-            "",
-            *_hot(hot),
-            "",
-            *_cold(cold, today),
-        ]
-    ) + ("\n")
+    return (
+        "\n".join(
+            [
+                f"# A first policy, from the kernel trace of {kind} run: {plain(path)}.",
+                "# Read each line before you keep it; docs/policy.md explains the keys.",
+                "version: 1",
+                f"name: {json.dumps(plain(name))}",
+                "unlisted: block",
+                "",
+                *_hot(hot),
+                "",
+                *_cold(cold, today),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _hot(rows: Sequence[Ran]) -> Iterator[str]:
@@ -62,12 +64,9 @@ def _why(one: Ran) -> str:
 def _cold(rows: Sequence[Ran], today: date) -> Iterator[str]:
     yield "# What did not run in every step, or runs eager in a good run: it may fall back. Take the # off"
     yield "# where that is right, and say why, whose, until when."
-    yield "# cold:"
-    for one in rows[:MOST]:
-        when = f"in {one.steps} of {one.of} steps" if one.steps else "outside of the steps"
-        yield f"#   - {one.key}: {json.dumps(one.name)}   # {when}{', eager' if one.is_eager else ''}"
-        yield f"#     reason: {PLACEHOLDER}"
-        yield f"#     owner: {PLACEHOLDER}"
-        yield f"#     expires: {(today + PERIOD).isoformat()}"
-    if len(rows) > MOST:
-        yield f"#   and {len(rows) - MOST} more"
+    yield from unexcused([[_told(one)] for one in rows], today)
+
+
+def _told(one: Ran) -> str:
+    when = f"in {one.steps} of {one.of} steps" if one.steps else "outside of the steps"
+    return f"{one.key}: {json.dumps(one.name)}   # {when}{', eager' if one.is_eager else ''}"

@@ -1,0 +1,207 @@
+"""Room 3: the frames that Dynamo leaves to eager: given up, over a limit, failed, or never traced.
+
+Every function here turns one record into reports. The rules that call them, with the lines that they
+match, stand in `dynamo_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from re import Match
+from typing import Any
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.graph_breaks import offending_call
+from fallback_gate.compilers.torch.log import (
+    RAISED,
+    LogRecord,
+    base,
+    frames,
+    messages,
+    opened,
+    parse,
+    user_stack,
+)
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import function
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+LONGEST_ERROR = 450
+_FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
+_LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
+_LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
+
+
+def _of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
+    """A report about the frame that a message names."""
+    name, file = function(said["function"]), said["file"]
+    place = Location(file, int(said["line"]), name)
+    return base(rule, record, log, name, names=(name,), stack=(name,), files=(file,), location=place, **facts)
+
+
+def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    further = messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")
+    cause = next((message.strip() for message in further if RAISED.match(message)), "")
+    if cause.endswith(" raised:"):  # what the back end raised is on the next line
+        cause = f"{cause} {next(further, '')}".strip()
+    limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
+    report = _of_frame(rule, record, log, match)
+    if log.level == "I":
+        kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
+        yield report._replace(kind=kind, reason=cause or "the frame runs in eager")
+    else:
+        yield report._replace(reason=cause or "compiling failed; the error was suppressed")
+
+
+def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Up to 2.12, at INFO: a frame given up for a break in a loop; the frame is on the next line."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    for message in messages(record, log, 3):
+        if found := _FRAME_SUMMARY.search(message):
+            reason = "graph break in a loop: the whole frame runs in eager"
+            yield _of_frame(rule, record, log, found, reason=reason)
+            return
+    yield base(rule, record, log, "*", reason="graph break in a loop: a whole frame runs in eager")
+
+
+def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The recompile or cache-size limit: from then on the function runs in eager for new inputs."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    reason, op, where = match["limit"], "*", None
+    lines = list(messages(record, log, 12, until="torch._dynamo hit"))
+    for line in lines:
+        if found := _LIMITED_FUNCTION.search(line):
+            op = function(found["function"])
+            where = Location(found["file"], int(found["line"]), op)
+        elif found := _LAST_REASON.search(line):
+            reason = f"{match['limit']}: {found['reason'].strip()}"
+    stack = user_stack(lines)
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        None if where else Scope.UNKNOWN,
+        names=(op,) if where else (),
+        stack=tuple(dict.fromkeys(((op,) if where else ()) + stack.functions)),
+        files=tuple(dict.fromkeys(((where.file,) if where and where.file else ()) + stack.files)),
+        location=where,
+        reason=reason,
+    )
+
+
+def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An exception of the compiler that ended the program: the last lines of a Python traceback."""
+    if parse(record.text):
+        return
+    error, said = match["error"], match["reason"].strip()
+    if "recompile limit exceeded" in said or error.endswith("FailOnRecompileLimitHit"):
+        yield base(
+            rule,
+            record,
+            None,
+            "*",
+            Scope.UNKNOWN,
+            id="torch/recompile-limit",
+            kind=Kind.RECOMPILE_LIMIT,
+            reason=said,
+            hint=True,
+        )
+        return
+    lines = []
+    for line, _ in record.following(80):
+        if said.endswith(" raised:"):  # what the back end raised is on the next line
+            said = f"{said} {line.strip()}"
+        elif RAISED.match(line) or line.startswith("Traceback "):
+            break
+        lines.append(line)
+    at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), None)
+    stack = user_stack(lines[at + 1 :] if at is not None else ())
+    called = offending_call(said, lines)
+    where = stack.innermost or next(iter(frames(_quoted_frames(lines))), None)
+    op = called[0] if "disable" in said and called else (where.function if where else None) or "*"
+    names = ((op,) if op != "*" else ()) + called + ((where.function,) if where and where.function else ())
+    yield base(
+        rule,
+        record,
+        None,
+        op,
+        names=tuple(dict.fromkeys(names)),
+        stack=stack.functions or ((where.function,) if where and where.function else ()),
+        files=stack.files or ((where.file,) if where and where.file else ()),
+        location=where,
+        reason=f"{error.rsplit('.', 1)[-1]}: {said}",
+    )
+
+
+def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
+    """Frames that an explanation quotes in a comment: `# File "f.py", line 29, in g, code: ...`."""
+    for line in lines:
+        if found := re.search(r'# (File "[^"]+", line \d+, in \w+)', line):
+            yield found[1]
+
+
+def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A graph handed to a back end that generates no code: all of it runs operator by operator."""
+    log = opened(record.text, match, None)
+    if log:
+        name = match["backend"]
+        yield base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
+
+
+def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The list of frames at exit, empty: torch.compile was switched off or never reached."""
+    log = opened(record.text, match, None)
+    if log and traced_frames(record, log) == []:
+        yield base(
+            rule,
+            record,
+            log,
+            "*",
+            reason="no frame was traced: compiling was switched off (TORCHDYNAMO_DISABLE, a stance, a disabled forward)",
+        )
+
+
+def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:
+    """The frames that the list at exit names, as (function, file:line); None where the list is cut."""
+    listed: list[tuple[str, str]] = []
+    for message in messages(record, log, 100_000):
+        if message.startswith("]"):
+            return listed
+        if found := re.match(r"\s*\* (?P<function>\S+) (?P<place>.+)$", message):
+            listed.append((found["function"], found["place"]))
+    return None
+
+
+def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A frame that was not traced since tracing is disabled as a whole (TORCH_COMPILE_DISABLE)."""
+    log = opened(record.text, match, None)
+    if log:
+        name = match["function"]
+        yield base(
+            rule,
+            record,
+            log,
+            "*",
+            names=(name,),
+            files=(match["file"],),
+            reason="Dynamo tracing is disabled: everything runs in eager",
+        )
+
+
+def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A frame that exists only because a graph broke: all that INFO shows of a break."""
+    log = opened(record.text, match, None)
+    if log:
+        reason = "the function was resumed after a graph break"
+        yield _of_frame(rule, record, log, match, reason=reason, hint=True)

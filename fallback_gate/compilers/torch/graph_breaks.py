@@ -1,0 +1,236 @@
+"""Room 3: Dynamo's graph breaks, read in each form that a version or level gives them.
+
+Every function here turns one record into reports. The rules that call them, with the lines that they
+match, stand in `dynamo_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.log import (
+    RAISED,
+    LogRecord,
+    UserStack,
+    base,
+    messages,
+    opened,
+    parse,
+    user_stack,
+)
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import function, operator
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+LONGEST_BREAK = 400  # lines of one graph-break record
+HEADER = (
+    r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
+    r"(?P<file>.+):(?P<line>\d{1,9})"
+)
+MEANING = "Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two."
+HELP = (
+    "Rewrite the call that breaks the graph, or move it out of the compiled region; fullgraph=True turns a break "
+    "into an error while you work. https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html"
+)
+
+_ENVELOPING_REASON = Pattern(
+    r"Encountered graph break when attempting|Failed to handle graph break gracefully"
+    r"|Encountered graph break that we cannot resume from"
+)
+_GAVE_UP = "Skipping the function and falling back to eager"
+_REST_IS_EAGER = "skipping the rest of the function"
+_SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
+_FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
+_SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
+_OPERATOR = Pattern(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
+_OLD_BUILTIN = Pattern(
+    r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
+)
+_ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
+
+
+def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A graph-break record: the break, and the frame that was given up because of it, if any."""
+    log = opened(record.text, match, "graph_breaks")
+    if not log:
+        return
+    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break ", log.opens))
+    yield from break_reports(rule, record, log, match, lines)
+
+
+def break_reports(
+    rule: Rule, record: Record, log: LogRecord, match: Match[str], record_lines: list[Line]
+) -> Iterable[Report]:
+    """The reports of a graph-break text, of which `match` is the header and `record_lines` the rest."""
+    lines = [line.text for line in record_lines]
+    reason, nested = _reason(lines)
+    stack = _traceback_after("User code traceback:", lines)
+    where = Location(match["file"], int(match["line"]), stack.innermost.function if stack.innermost else None)
+    files = stack.files or (match["file"],)
+    called = offending_call(reason, lines)
+    disabled = "disable" in reason and called
+    op = called[0] if disabled else where.function or "*"
+    event = base(
+        rule,
+        record,
+        log,
+        op,
+        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
+        stack=stack.functions,
+        files=files,
+        reason=reason or None,
+        location=where,
+    )
+    yield event
+    giving_up = (line for line in record_lines if "frame skipped: " in line.text)
+    skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)
+    if skipped:
+        named, told = skipped
+        frame = function(named["function"])
+        place = Location(named["file"], int(named["line"]), frame)
+        yield event._replace(
+            id="torch/frame-skipped",
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.REGION,
+            op=frame,
+            names=(frame,),
+            stack=_from(stack.functions, frame),
+            files=(named["file"], *(f for f in files if f != named["file"])),
+            position=record.position_at(told.at),
+            text=told.text,
+            reason=f"{nested or 'graph break'}; the whole frame runs in eager ({reason})",
+            location=place,
+        )
+    elif any(_GAVE_UP in line for line in lines[:3]):
+        yield event._replace(
+            id="torch/frame-skipped",
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.REGION,
+            reason=f"the frame that was traced here runs in eager ({reason})",
+        )
+    elif any(_REST_IS_EAGER in line for line in lines[:3]):
+        yield event._replace(
+            id="torch/rest-of-function-eager",
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.REGION,
+            op=where.function or "*",
+            reason=f"Dynamo cannot resume here: the rest of the function runs in eager ({reason})",
+        )
+
+
+def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A graph-break record of 2.0 to 2.6: the user's frames, then PyTorch's own traceback with the reason.
+
+    From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
+    """
+    log = opened(record.text, match, "graph_breaks", None)
+    if not log or (log.artifact is None and log.pid is not None):
+        return
+    lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
+    own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
+    stack = user_stack(lines[:own])
+    raised_lines = [line for line in lines[own:] if RAISED.match(line)]
+    reason = match["reason"].strip() or (raised_lines[-1].partition(": ")[2] if raised_lines else "")
+    where = stack.innermost
+    called = _old_call(reason)
+    op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
+        stack=stack.functions,
+        files=stack.files,
+        reason=reason or None,
+        location=where,
+    )
+
+
+def _old_call(reason: str) -> tuple[str, ...]:
+    """The call that broke the graph, from the reasons of 2.0 to 2.6."""
+    if reason.startswith("Tensor.item"):
+        return _ITEM_NAMES
+    if "graph_break in " in reason:
+        return ("torch._dynamo.graph_break",)
+    if found := _FUNCTION_OBJECT.search(reason):
+        return (found["name"],)
+    found = _OLD_BUILTIN.search(reason)
+    return (found["name"],) if found else ()
+
+
+def _reason(lines: list[str]) -> tuple[str, str | None]:
+    """The kind of break that PyTorch names, and the one that came while it was handled."""
+    reason, nested = "", None
+    for at, line in enumerate(lines):
+        if line.startswith("Graph Break Reason: "):
+            reason = line.removeprefix("Graph Break Reason: ").strip()
+            if _ENVELOPING_REASON.match(reason):
+                reason = next((x.strip() for x in lines[at + 1 : at + 6] if x.strip()), reason)
+        elif "another graph break occurred" in line:
+            nested = next((x.strip() for x in lines[at + 1 : at + 6] if x.strip()), None)
+            break
+    return reason, nested
+
+
+def _traceback_after(opening: str, lines: list[str]) -> UserStack:
+    at = next((i for i, line in enumerate(lines) if line.startswith(opening)), None)
+    return user_stack(lines[at + 1 :]) if at is not None else UserStack()
+
+
+def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:
+    """The part of a stack from a frame outwards; the frame alone if the stack lacks it."""
+    return stack[stack.index(frame) :] if frame in stack else (frame,)
+
+
+def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
+    """The names of the call that broke the graph, as far as the record tells them."""
+    if "Tensor.item" in reason:
+        return _ITEM_NAMES
+    text = "\n".join(lines[:30] if isinstance(lines, list) else lines)
+    if "torch._dynamo.graph_break()" in reason:
+        return ("torch._dynamo.graph_break",)
+    if ("disable" in reason or "function" in reason or "callable" in reason) and (
+        found := _FUNCTION_OBJECT.search(text)
+    ):
+        return (found["name"].replace("<locals>.", ""),)
+    if found := _SKIPPED_CALL.search(text):
+        return (f"{found['module']}.{found['name']}",)
+    if "perator" in reason or "fake" in reason.lower():
+        if "builtin" in reason and (found := _BUILTIN.search(text)):
+            return (found["name"],)
+        if found := _OPERATOR.search(text):
+            return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
+    return ()
+
+
+def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The default level's warning of `Tensor.item()`: the user's frames follow in the same record."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    stack = user_stack(messages(record, log, 60, until="Graph break from "))
+    op = stack.innermost.function if stack.innermost and stack.innermost.function else "Tensor.item"
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        names=tuple(dict.fromkeys((op, *_ITEM_NAMES))),
+        stack=stack.functions,
+        files=stack.files,
+        reason="Tensor.item() while capture_scalar_outputs is off",
+        location=stack.innermost,
+    )
+
+
+def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
+    if parse(record.text):
+        return
+    name = match["op"].rstrip(".")
+    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")

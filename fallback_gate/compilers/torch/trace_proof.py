@@ -1,0 +1,132 @@
+"""Room 3: what a structured trace tells as a whole: fallbacks that none of its records reports, and its proof.
+
+`trace` reads the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.torch.graph_breaks import HELP
+from fallback_gate.compilers.torch.log import NAME
+from fallback_gate.compilers.torch.trace import LIMITS, LONGEST_ID, Metrics
+from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.model.names import function
+
+_SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
+CPP_WRAPPER = Proof(
+    State.UNPROVEN,
+    "the generated wrapper is C++, where not every operator's call is told apart from a library call",
+    None,
+    "TORCHINDUCTOR_CPP_WRAPPER=0, or TORCH_LOGS=dynamo,graph_breaks,+inductor with a cold cache",
+)
+
+
+def conclude(evidence: Evidence) -> Iterable[Report]:
+    """The fallbacks that only the whole trace tells: frames given up, limits, graphs that got no code."""
+    done = {Metrics(*facts): at for facts, at in evidence.facts.get("torch-trace/frame-done", {}).items()}
+    names = {m.compile_id.split("/")[0]: m for m in sorted(done) if m.name}
+    broke = {compile_id for compile_id, _ in evidence.of("torch-trace/broke")}
+    artifacts = "torch-trace/artifacts" in evidence.facts
+    for metrics, at in done.items():
+        known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
+        if any(said in metrics.fail_reason for said in LIMITS):
+            yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
+        elif metrics.fail_type and metrics.fail_type != "Unsupported":
+            reason = f"{metrics.fail_type}: {metrics.fail_reason}".removesuffix(": ")
+            yield _frame("torch/frame-not-converted", Kind.COMPILE_ERROR, known, at, reason)
+        elif not metrics.counted and metrics.fail_type and artifacts and metrics.compile_id not in broke:
+            yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, metrics.fail_reason)
+        elif not metrics.counted and (
+            metrics.fail_type or metrics.compile_id in broke or not metrics.guarded
+        ):
+            reason = metrics.fail_reason or "the frame was given up: all of it runs in eager"
+            yield _frame("torch/frame-skipped", Kind.EAGER_FRAME, known, at, reason)
+        if metrics.restarts and not artifacts:
+            yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
+    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor})
+
+
+def _frame(
+    identifier: str, kind: Kind, metrics: Metrics, at: int, reason: str, scope: Scope = Scope.REGION
+) -> Report:
+    name = function(metrics.name) if metrics.name else "*"
+    line = int(metrics.line) if metrics.line.isdecimal() and len(metrics.line) < 10 else None
+    return Report(
+        id=identifier,
+        compiler=NAME,
+        kind=kind,
+        scope=scope,
+        op=name,
+        position=at,
+        text=f"compilation_metrics of [{metrics.compile_id}] {metrics.name}: {reason.splitlines()[0] if reason else ''}",
+        names=(name,) if metrics.name else (),
+        stack=(name,) if metrics.name else (),
+        files=(metrics.file,) if metrics.file else (),
+        reason=reason.splitlines()[0] if reason else None,
+        location=Location(metrics.file, line, name) if metrics.file else None,
+        help=HELP,
+        compile_id=metrics.compile_id[:LONGEST_ID] or None,
+    )
+
+
+def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report]:
+    """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
+        if compile_id in not_inductor - written:
+            yield Report(
+                id="torch/eager-backend",
+                compiler=NAME,
+                kind=Kind.EAGER_FRAME,
+                scope=Scope.PROGRAM,
+                op="*",
+                position=at,
+                text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
+                reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
+                help="Use backend='inductor' (the default) for what is released.",
+                compile_id=compile_id[:LONGEST_ID],
+            )
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
+    """What the trace of one process proves; None where the process has none."""
+    started = {compile_id for compile_id, _ in evidence.of("torch-trace/frame-started")}
+    done = {Metrics(*facts).compile_id for facts in evidence.of("torch-trace/frame-done")}
+    if not started and not done:
+        return None
+    line = evidence.first("torch-trace/frame-started")
+    problem = None
+    if "torch-trace/cut" in evidence.facts:
+        problem = "the structured trace ends inside a record"
+    elif started - done:
+        problem = f"the structured trace ends before frame [{sorted(started - done)[0]}] is done"
+    elif done - started:
+        problem = f"lines are missing: frame [{sorted(done - started)[0]}] is done, and its start is not in the trace"
+    if problem:
+        return {kind: Proof(State.UNPROVEN, problem) for kind in _SHOWN}
+    whole = Proof(State.PROVEN, "the structured trace has the metrics of every frame that was traced", line)
+    proof = dict.fromkeys((Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR), whole)
+    if "torch-trace/artifacts" in evidence.facts:
+        why = "the structured trace has every graph break as an artifact"
+        proof[Kind.GRAPH_BREAK] = Proof(State.PROVEN, why, line)
+    else:
+        why = "no artifact in the structured trace: before 2.7 PyTorch writes no graph break into it"
+        proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
+    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, line)
+    return proof
+
+
+def _op_fallback(evidence: Evidence, line: int | None) -> Proof:
+    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")}
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    if not graphs:
+        return Proof(State.UNPROVEN, "no graph was handed to a back end")
+    if "torch/cpp-wrapper" in evidence.facts:
+        return CPP_WRAPPER
+    if graphs - written:
+        return Proof(
+            State.UNPROVEN, f"graph [{sorted(graphs - written)[0]}] has no generated code in the trace"
+        )
+    return Proof(State.PROVEN, "the structured trace has the generated code of every graph", line)
