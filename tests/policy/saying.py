@@ -24,24 +24,14 @@ HEAD = """\
 """
 
 
-def of(text: str, folder: Path) -> dict[str, Any]:
-    """What is said of a policy of this text, line by line."""
-    path = folder / "policy.yaml"
-    path.write_text(text, encoding="utf-8", newline="\n")
+def of(text: str) -> dict[str, Any]:
+    """What is said of a policy of this text, line by line; it is written where the process works."""
+    Path("policy.yaml").write_text(text, encoding="utf-8", newline="\n")
     try:
-        found = advise(load(str(path), TODAY), TODAY, timedelta(days=14), READERS)
+        found = advise(load("policy.yaml", TODAY), TODAY, timedelta(days=14), READERS)
     except PolicyError as error:
-        said = {"problems": list(error.problems)}
-    else:
-        said = {"advice": [f"{one.source} {one.code}: {one.text}" for one in found]}
-    return {key: [_here(one, folder) for one in lines] for key, lines in said.items()}
-
-
-def _here(said: str, folder: Path) -> str:
-    """What is said, without the folder."""
-    for path in (folder.as_posix(), repr(str(folder))[1:-1]):
-        said = said.replace(f"{path}/", "").replace(f"{path}{os.sep}", "").replace(path, "FOLDER")
-    return said
+        return {"problems": list(error.problems)}
+    return {"advice": [f"{one.source} {one.code}: {one.text}" for one in found]}
 
 
 def loaded() -> list[dict[str, Any]]:
@@ -63,8 +53,11 @@ _Dumper.add_representer(str, _text)
 
 def main() -> None:
     """Write it."""
+    entries, back = loaded(), Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        said = [{"policy": one["policy"]} | of(one["policy"], Path(folder)) for one in loaded()]
+        os.chdir(folder)
+        said = [{"policy": one["policy"]} | of(one["policy"]) for one in entries]
+        os.chdir(back)
     text = yaml.dump(said, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 20)
     FILE.write_text(HEAD + text, encoding="utf-8", newline="\n")
 

@@ -11,5 +11,8 @@ from . import saying
 
 
 @pytest.mark.parametrize("entry", saying.loaded(), ids=lambda entry: entry["policy"][:40])
-def test_what_is_said_of_a_policy(entry: dict[str, Any], tmp_path: Path) -> None:
-    assert saying.of(entry["policy"], tmp_path) == {key: entry[key] for key in entry.keys() - {"policy"}}
+def test_what_is_said_of_a_policy(
+    entry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert saying.of(entry["policy"]) == {key: entry[key] for key in entry.keys() - {"policy"}}
