@@ -90,6 +90,7 @@ docs: $(VENV)/.developed ## Write what the pages and the index of readers take f
 
 said: $(VENV)/.developed ## Write what the readers make of their examples and of the sample logs, for you to read
 	$(BIN)/python -m tests.compilers.saying
+	$(BIN)/python -m tests.policy.saying
 
 pieces: $(VENV)/.developed ## Choose anew what the scan looks for
 	$(BIN)/python benchmarks/choose_pieces.py

@@ -10,7 +10,7 @@ from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.library import anchors_of
 from fallback_gate.compilers.rule import Marker, Reader, Rule
 from fallback_gate.compilers.user_markers import by_markers
-from fallback_gate.model import Kind
+from fallback_gate.model import Kind, Report
 from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.window import Hit
 from fallback_gate.sources import seal
@@ -47,6 +47,7 @@ class Book:
         self._anchors = list(dict.fromkeys((*self._waiting, *self._own)))
         self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, seal.HEADER])
         self._entries: dict[int, list[Rule | Marker]] = {}  # by anchor, once it was hit
+        self._helps: dict[str, dict[str, list[str]]] = {}  # by compiler and id, once they are asked for
 
     def of(self, hit: Hit) -> Iterable[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""
@@ -66,6 +67,20 @@ class Book:
             found += self._own.get(anchor, [])
             self._entries[place] = found
         return found
+
+    def advised(self, report: Report, rule: Rule | None = None) -> Report:
+        """The report with the help of the rule whose id it bears, where it was made with that of another."""
+        if rule is not None and rule.id == report.id:
+            return report
+        helps = self._helps.get(report.compiler)
+        if helps is None:
+            helps = self._helps[report.compiler] = {}
+            for one in self.readers[report.compiler].rules:
+                helps.setdefault(one.id, []).append(one.help)
+        own = helps.get(report.id)
+        if not own or report.help in own or not any(report.help in some for some in helps.values()):
+            return report
+        return report._replace(help=own[0])
 
     def smells(self, hit: Hit) -> bool:
         """Whether the line has a phrase that no rule waits for."""

@@ -123,8 +123,8 @@ def gather(
                 said.inner = known = True
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
-                    for report in read_rule(rule, record, budget):
-                        known = True
+                    for made in read_rule(rule, record, budget):
+                        known, report = True, book.advised(made, rule)
                         process = _who(name, record, report)
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
@@ -159,7 +159,7 @@ def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey],
         for compiler, evidence in compilers.items():
             for report in () if said.broken_off else book.readers[compiler].conclude(evidence):
                 evidence.count(report)
-                tell(report, process)
+                tell(book.advised(report), process)
             evidence.markers = book.own_markers.get(compiler, {})
             if said.extent.problem:
                 evidence.trouble.append(said.extent.problem)
@@ -176,7 +176,7 @@ def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tu
         for hit in scan.waiting():
             hit.record.view.ran_out = False
             here = [
-                (report, _who(name, hit.record, report))
+                (book.advised(report, rule), _who(name, hit.record, report))
                 for rule in book.of(hit)
                 if isinstance(rule, Rule)
                 for report in read_rule(rule, hit.record, budget)

@@ -2,7 +2,8 @@
 
 Fields that are empty are left out; so are `compiler`, `kind`, `scope` and `help` where they are the rule's own,
 `text` where it is the line, `names` where they are the operator, the process where the report names it, and the
-proof where it is that of a log that says nothing. Of proofs, the kinds that say the same stand together.
+proof where it is that of a log that says nothing. Of proofs, the kinds that say the same stand together. What one
+process says on lines that don't all tell who wrote them is joined, as the verdict does it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fallback_gate.model import Kind, ProcessKey, Proof, Report
 from fallback_gate.reading.run import Run, read, traces
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
+from fallback_gate.verdict.processes import processes
 
 BOOK = Book(READERS)
 Told = dict[str, Any]
@@ -86,7 +88,8 @@ def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) 
         if getattr(report, name) != getattr(rule, name, None)
     }
     told |= fields
-    told["names"] = [] if list(report.names) == [report.op] else list(report.names)
+    own = [report.op] if report.op != "*" else []
+    told["names"] = [] if list(report.names) == own else list(report.names) or "none"
     told["stack"], told["files"] = list(report.stack), list(report.files)
     if report.location:
         told["location"] = _whole(report.location._asdict())
@@ -123,7 +126,7 @@ def _process(key: ProcessKey) -> Told:
 
 def _processes(said: LogEvidence, line: Callable[[int], int | None], *, facts: bool) -> list[Told]:
     told = []
-    for key, compilers in said.processes.items():
+    for key, compilers in processes({"": said}, READERS).evidence.items():
         for name, evidence in compilers.items():
             told.append({"compiler": name} | _process(key) | _evidence(name, evidence, line, facts=facts))
     return told

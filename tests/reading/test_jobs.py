@@ -197,7 +197,13 @@ def test_no_worker_is_left_behind(folder: Path, ending: str) -> None:
             file.write(b"noise\n" * 20_000)
             file.truncate(40 << 30)  # a hole: it takes long to read, and no room
     command = [sys.executable, "-m", "fallback_gate", "check", "one.pipe", "two.pipe", "-j2"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, start_new_session=True) as gate:
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored around here
+    ) as gate:
         children = Path(f"/proc/{gate.pid}/task/{gate.pid}/children")
         while len(workers := children.read_text().split()) < 2:
             assert gate.poll() is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from fallback_gate.scan import anchors
@@ -68,3 +71,12 @@ def test_an_expression_may_be_told_once_a_scan() -> None:
     seen.clear()
     anchors.database([b"abc", *anchors.ANY_RANK])(b"abc [rank0] abc [rank1]", match_event_handler=tell)
     assert sorted(seen) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("near", [PIECE, f"~{PIECE}", f"~~{PIECE}", f"{PIECE}~", f"~~~{PIECE}~"])
+def test_a_piece_without_its_anchor_around_it_is_no_hit(scan: Callable[..., Any], near: str) -> None:
+    """Also where the piece stands at the very start, and the anchor before it in another line."""
+    whole = f"~~{PIECE}~"
+    wanted = [1, 3] if whole in near else []
+    text = f"{near}\n~~\n{near}\n".encode()
+    assert [hit.position for hit in scan(text, [whole])] == wanted

@@ -146,7 +146,7 @@ def _warning(id: str, said: str, kind: Kind, meaning: str, help: str, op: str, e
     """A WARN of the kernels, which tells the kind of operator and no name."""
 
     def named(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-        yield by_groups(rule, record, match)._replace(op=op, names=(op, "dot") if op == "gemm" else (op,))
+        yield by_groups(rule, record, match)._replace(op=op, names=(op, "dot") if op == "gemm" else ())
 
     return Rule(
         id=f"migraphx/{id}",

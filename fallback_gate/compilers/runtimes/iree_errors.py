@@ -87,10 +87,12 @@ def _executable(file: str) -> tuple[str, ...]:
 
 def _spelled(what: str) -> tuple[str, ...]:
     """The names of an operation: `torch.aten.sort` is `aten::sort`."""
-    if what.startswith("torch.aten."):
-        name = what.split(".")[2]
-        return (f"aten::{name}", what, name)
-    return (what.replace("torch.", "torch::", 1) if what.count(".") > 1 else what, what)
+    dialect, _, rest = what.partition(".")
+    namespace, _, name = rest.partition(".")
+    if dialect != "torch" or not name:
+        return (what,)
+    name = name.partition(".")[0]
+    return (f"{namespace}::{name}", what, name)
 
 
 RULES = (NOT_LEGALIZED, NOT_TRANSLATED)

@@ -120,7 +120,9 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     lines = []
     for line, _ in record.following(80):
-        if RAISED.match(line) or line.startswith("Traceback "):
+        if said.endswith(" raised:"):  # what the back end raised is on the next line
+            said = f"{said} {line.strip()}"
+        elif RAISED.match(line) or line.startswith("Traceback "):
             break
         lines.append(line)
     at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), None)

@@ -260,7 +260,6 @@ def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
             kind=Kind.OP_FALLBACK,
             at_least=True,
             hint=name is None,
-            help=KERNEL_HELP,
             reason="a FallbackKernel node",
         )
         if name is None:

@@ -34,7 +34,7 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
         if any(said in metrics.fail_reason for said in LIMITS):
             yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
         elif metrics.fail_type and metrics.fail_type != "Unsupported":
-            reason = f"{metrics.fail_type}: {metrics.fail_reason}"
+            reason = f"{metrics.fail_type}: {metrics.fail_reason}".removesuffix(": ")
             yield _frame("torch/frame-not-converted", Kind.COMPILE_ERROR, known, at, reason)
         elif not metrics.counted and metrics.fail_type and artifacts and metrics.compile_id not in broke:
             yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, metrics.fail_reason)
