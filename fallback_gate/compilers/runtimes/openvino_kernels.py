@@ -183,6 +183,7 @@ TOLD = Rule(
     anchor=("primitiveType", "EXECUTED"),
     pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?EXECUTED\b(?!\s+layerType:).{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
     kind=Kind.REFERENCE_KERNEL,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning=COUNTED.meaning,
     help=_HELP,
