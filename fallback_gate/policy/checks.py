@@ -7,7 +7,7 @@ errors of a file come at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeVar
@@ -183,18 +183,22 @@ class Said:
     key: Key
     values: dict[str, object]
 
+    def read(self, name: str, check: Callable[[Page, Key, object], E]) -> E | None:
+        """The value under a name, as a check takes it; None where it is not given."""
+        return check(self.page, (*self.key, name), self.values[name]) if name in self.values else None
+
     def text(self, name: str) -> str | None:
-        key = (*self.key, name)
-        return text(self.page, key, self.values[name]) if name in self.values else None
+        """As `checks.text`."""
+        return self.read(name, text)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        key = (*self.key, name)
-        return texts(self.page, key, self.values[name]) if name in self.values else ()
+        """As `checks.texts`; none where they are not given."""
+        return self.read(name, texts) or ()
 
     def day(self, name: str) -> date | None:
-        key = (*self.key, name)
-        return day(self.page, key, self.values[name]) if name in self.values else None
+        """As `checks.day`."""
+        return self.read(name, day)
 
     def whole(self, name: str) -> int | None:
-        key = (*self.key, name)
-        return whole(self.page, key, self.values[name]) if name in self.values else None
+        """As `checks.whole`, from 0 up."""
+        return self.read(name, whole)
