@@ -1,7 +1,8 @@
-"""The wheel is the same, whoever builds it where, and holds what an installed gate needs."""
+"""The same in, the same out: the wheel, whoever builds it where, and the reports, in whatever process."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -32,3 +33,25 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
     )
     assert policies | {f"fallback_gate/{name}" for name in kept} <= names
     assert not [name for name in names if not name.startswith(("fallback_gate/", "fallback_gate-"))]
+
+
+def test_reports_do_not_depend_on_how_a_process_hashes_words(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(
+        "version: 1\nproof: {required: [op_fallback, graph_break, reference_kernel, slower_kernel]}\n"
+    )
+    log = ROOT / "sample_logs" / "iree" / "check-vectorization.3.13.log"
+    call = [sys.executable, "-m", "fallback_gate", "check", str(log), "-p", "p.yaml", "--today", "2026-11-30"]
+    formats = ("text", "json", "junit", "github", "markdown", "sarif", "gitlab", "html")
+    said = []
+    for seed in "12":
+        outputs = [f"--output={name}={seed}/{name}" for name in formats]
+        done = subprocess.run(
+            [*call, *outputs],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            timeout=120,
+        )
+        said.append((done.stdout, [(tmp_path / seed / name).read_bytes() for name in formats]))
+    assert said[0][0].startswith(b"BLOCKED")
+    assert said[0] == said[1]

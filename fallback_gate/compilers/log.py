@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import near_miss
+from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.book import Book
-from fallback_gate.compilers.closing import records
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting, compiled
 from fallback_gate.model import ProcessKey, Report
@@ -119,7 +118,7 @@ def gather(
     try:
         for hit in scan:
             record, known = hit.record, False
-            said.closings += record.text.startswith(records.LINE)
+            said.closings += record.text.startswith(closing.LINE)
             if record.text.startswith(seal.OPENING):
                 said.inner = known = True
             for rule in book.of(hit):

@@ -167,13 +167,17 @@ class Record:
             yield Line(text, start)
 
     def continued(
-        self, prefix: str, limit: int, until: str | None = None, opens: Pattern[bytes] | None = None
+        self,
+        prefix: str,
+        limit: int,
+        until: str | tuple[str, ...] | None = None,
+        opens: Pattern[bytes] | None = None,
     ) -> Iterator[Line]:
         """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` lines.
 
         For compilers that repeat the whole prefix on each physical line of a record. A line that starts
-        with `until` opens the next record, and so does one that `opens` matches and that has another prefix:
-        a writer ends a record before it begins the next one.
+        with `until` (or one of these) opens the next record, and so does one that `opens` matches and that
+        has another prefix: a writer ends a record before it begins the next one.
         """
         view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
         own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])

@@ -176,13 +176,13 @@ class Scan:
         hits: list[tuple[int, int]] = []
         seen_once = set()
 
-        def found(piece: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            if piece >= most:
-                seen_once.add(anchors.SEEN_ONCE[piece - most])
+        def found(place: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            if place >= most:
+                seen_once.add(anchors.SEEN_ONCE[place - most])
                 return
-            for before, anchor, place in behind[piece]:
-                if begins(anchor, first + end - before):
-                    hits.append((base + end - 1, place))
+            for before, literal, anchor in behind[place]:
+                if begins(literal, first + end - before):
+                    hits.append((base + end - 1, anchor))
 
         with memoryview(view.buffer) as whole, whole[first:stop] as new:
             self._search()(new, match_event_handler=found)

@@ -158,6 +158,12 @@ _FORMS = (
         ("##[group]Run text", "##[error]text", "##[endgroup]"),
         ("##[x]text", "## [group]"),
     ),
+    Form(
+        "json-lines",  # as json_lines writes it
+        r"\x1e(?P<host>[^\x1e]{1,253})\x1e",
+        ("\x1etrainer-0\x1etext",),
+        ("\x1etext",),
+    ),
     Form("buildkite", r"_bk;t=\d+\x07?", ("_bk;t=1795953600123\x07text",), ("_bk text",)),
     Form(
         "logcat-threadtime",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from fallback_gate.sources import json_lines
 from fallback_gate.sources.joining import Step, cutters
 from fallback_gate.sources.reader import Reader, whole_lines
 
@@ -24,6 +25,9 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
     `console`: the text was UTF-16, which PowerShell writes.
     """
     needed: list[Step] = []
+    if json_lines.are_in(head):
+        needed.append(json_lines.plain_lines)
+        head = b"".join(json_lines.plain_lines([head]))
     if console or b"NativeCommandError" in head:
         from fallback_gate.sources.console import unbroken, width_of
 

@@ -43,10 +43,11 @@ def weigh(reader: Reader, evidence: Evidence, policy: Policy) -> CompilerProof:
     deciding = required & proof.keys()
     if required and not deciding:  # kinds of other compilers: this one owes what it owes by default
         deciding = reader.required & proof.keys()
-    for kind in Kind:  # in one order, so that the same logs give the same report
-        if kind in required and kind not in proof:
-            proof[kind] = Proof(State.UNOBSERVABLE, f"no log of {reader.name} can show this kind")
-    return CompilerProof(reader.name, reader.version(evidence), proof, frozenset(deciding))
+    for kind in required - proof.keys():
+        proof[kind] = Proof(State.UNOBSERVABLE, f"no log of {reader.name} can show this kind")
+    # A reader may go through a set, whose order changes from process to process; a report must not.
+    ordered = {kind: proof[kind] for kind in Kind if kind in proof}
+    return CompilerProof(reader.name, reader.version(evidence), ordered, frozenset(deciding))
 
 
 def lacking(compiler: CompilerProof, policy: Policy) -> list[tuple[Kind, Proof]]:

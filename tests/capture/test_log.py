@@ -13,7 +13,7 @@ CHUNKS = st.lists(st.tuples(st.integers(0, 1), st.lists(st.sampled_from("ab\n"),
 
 
 @given(CHUNKS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 def test_lines_stay_whole(tmp_path: Path, chunks: list[tuple[int, list[str]]]) -> None:
     """Stream 0 prints in small letters, stream 1 in capitals: a line of both would be a torn one."""
     streams = [b"", b""]

@@ -155,7 +155,7 @@ VALUES: st.SearchStrategy[object] = st.recursive(
 WHERE = st.lists(st.integers(0, 40), min_size=1, max_size=5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(where=WHERE, value=VALUES)
 def test_any_report_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, where: list[int], value: object

@@ -122,7 +122,7 @@ NAMES = st.text(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(names=st.lists(NAMES, min_size=1, max_size=4))
 def test_any_log_makes_a_policy_that_loads(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]

@@ -424,7 +424,7 @@ KEYS = sorted(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.sampled_from(sorted(hearing.told for hearing in HEARINGS)),
     st.dictionaries(st.sampled_from(KEYS), JSON, max_size=6),

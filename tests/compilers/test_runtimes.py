@@ -216,6 +216,28 @@ def test_no_fallback(line: str, read: Read) -> None:
     assert read(line).reports == []
 
 
+@pytest.mark.parametrize(
+    ("line", "op", "layer"),
+    [
+        ("DFT_11 {'execTimeMcs': '72', 'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}", "DFT", "DFT_11"),
+        ('  {"layerType": "Gather", "originalLayersNames": "/ew1/Gather,x", "primitiveType": "ref_any_f32"}', "Gather", "/ew1/Gather"),
+        ('<data execOrder="2" originalLayersNames="DFT_4" primitiveType="ref_any_f32" runtimePrecision="f32" />', "DFT", "DFT_4"),
+        ("  primitiveType = ref_any_f32", "*", None),
+        ("DFT_11 Status.EXECUTED DFT ref_any_f32 25", "DFT", "DFT_11"),
+        ("subgraph0: NMS_2.0.0 Status.EXECUTED Convert ref_i32 17", "Convert", "NMS_2.0.0"),
+        ("/l0/gate;Status.EXECUTED;Reference;ref_f32;0.025;0.025;", "gate", "/l0/gate"),
+        ("Status.EXECUTED DFT ref_any_f32 DFT_11", "DFT", None),
+    ],
+)  # fmt: skip
+def test_a_reference_kernel_in_a_form_of_the_programs_own(
+    read: Read, line: str, op: str, layer: str | None
+) -> None:
+    said = read(line)
+    (report,) = said.reports
+    assert (report.kind.value, report.op, report.layer) == ("reference_kernel", op, layer)
+    assert states(said, "openvino") == {"reference_kernel": State.UNOBSERVABLE}
+
+
 def test_the_operators_outside_openvinos_partitions_are_named(read: Read) -> None:
     head = "DEBUG:openvino.frontend.pytorch.torchdynamo.partition:Graph module {} partitioning <lambda>("
     body = [

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.model import Kind, Location, Scope
+from fallback_gate.compilers import READERS
+from fallback_gate.model import Kind, Location, Scope, State
 from tests.compilers.lines import SITE, graph_break, listed, record, traced
 
 Read = Callable[..., Any]
@@ -41,6 +42,155 @@ LONG = (
     "Unsupported Tensor.item() call with capture_scalar_outputs=False",
     *SHORT[2:],
 )
+
+
+def test_the_builtin_that_broke_the_graph_is_named_and_not_the_setting_of_a_hint(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/seg/blocks.py:15",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+            "",
+            "Failed to trace builtin operator",
+            "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)",
+            "  Hint: Avoid calling builtin `print` with argument types ['str'].",
+            "  Hint: If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`.",
+            "  Developer debug context: builtin print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False",
+            *STACK,
+        )
+    )
+    (report,) = said.reports
+    assert report.names == ("gate_attn", "print")
+
+
+def test_a_break_in_a_context_manager_keeps_the_stack_behind_the_break_that_it_caused(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/moe/breaks.py:37",
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Call to `torch._dynamo.graph_break()`",
+            "",
+            "*** While handling this graph break, another graph break occurred: ***",
+            "",
+            "Graph break under GenericContextWrappingVariable",
+            "  Explanation: Attempted to graph break in an active context manager(s) that doesn't support graph breaking.",
+            *STACK,
+            "Graph break in user code at /app/moe/breaks.py:64",
+            "Graph Break Reason: Data-dependent branching",
+        )
+    )
+    assert [(r.id, r.op, r.location.line) for r in said.reports] == [
+        ("torch/graph-break", "gate_attn", 37),
+        ("torch/frame-skipped", "gate_attn", 37),
+        ("torch/graph-break", "*", 64),
+    ]
+
+
+def test_a_break_in_a_library_that_was_compiled_itself_is_named_by_the_librarys_function(read: Read) -> None:
+    said = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/nn/parallel/distributed.py:1758",
+            "Graph Break Reason: Unsupported method call",
+            "  Explanation: Dynamo does not know how to trace method `set_runtime_stats_and_log` of class `Logger`",
+            "User code traceback:",
+            '  File "/app/train.py", line 22, in <module>',
+            f'  File "{SITE}/nn/modules/module.py", line 1783, in _wrapped_call_impl',
+            f'  File "{SITE}/nn/parallel/distributed.py", line 1887, in forward',
+            f'  File "{SITE}/nn/parallel/distributed.py", line 1758, in _pre_forward',
+        ),
+        *record(
+            "Step 1: torchdynamo start tracing torch_dynamo_resume_in_forward_at_1887 "
+            f"{SITE}/nn/parallel/distributed.py:1887",
+            level="I",
+            cid="1/0",
+        ),
+    )
+    report, resumed = said.reports
+    assert report.location == Location(f"{SITE}/nn/parallel/distributed.py", 1758, "_pre_forward")
+    assert report.names == ("_pre_forward", "Logger.set_runtime_stats_and_log", "forward")
+    assert (resumed.op, resumed.hint) == ("forward", True)  # the break above accounts for it
+
+
+def test_a_break_in_a_library_that_the_users_function_calls_is_named_by_the_users(read: Read) -> None:
+    said = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/optim/optimizer.py:78",
+            "Graph Break Reason: Call to `torch._dynamo.graph_break()`",
+            "User code traceback:",
+            '  File "/app/train.py", line 22, in <module>',
+            '  File "/app/train.py", line 19, in step',
+            f'  File "{SITE}/optim/optimizer.py", line 549, in wrapper',
+            f'  File "{SITE}/optim/optimizer.py", line 78, in _use_grad',
+        )
+    )
+    (report,) = said.reports
+    assert (report.op, report.stack) == ("step", ("step",))
+    assert report.names == ("step", "torch._dynamo.graph_break", "_use_grad", "wrapper")
+
+
+def test_items_warning_in_a_library_that_was_compiled_itself(read: Read) -> None:
+    said = read(
+        *record(
+            "Graph break from `Tensor.item()`, consider setting:",
+            "    torch._dynamo.config.capture_scalar_outputs = True",
+            "Graph break: from user code at:",
+            f'  File "{SITE}/optim/lbfgs.py", line 343, in step',
+            level="W",
+        )
+    )
+    (report,) = said.reports
+    assert (report.op, report.location) == ("step", Location(f"{SITE}/optim/lbfgs.py", 343, "step"))
+
+
+@pytest.mark.parametrize(
+    ("pid", "time", "off"),
+    [
+        (4674, "AotCodeCompiler.compile, 84.9698", False),
+        (4674, "GraphLowering.run, 0.0075", False),
+        (4675, "GraphLowering.run, 0.0075", True),
+        (4674, "gc, 0.0462", True),
+    ],
+)
+def test_an_empty_list_beside_a_graph_that_was_exported_is_no_compiler_that_is_off(
+    read: Read, pid: int, time: str, off: bool
+) -> None:
+    times = ("TorchDynamo compilation metrics:", "Function, Runtimes (s)", time)
+    said = read(*listed(), *record(*times, level="I", cid="", at="_dynamo/utils.py:925", pid=pid))
+    assert [r.id for r in said.reports] == ["torch/compiler-off"] * off
+    (by, *_) = said.evidence.processes.values()
+    assert {proof.state for proof in READERS["torch.compile"].prove(by["torch.compile"]).values()} == {
+        State.UNPROVEN
+    }
+
+
+def test_the_break_of_a_frame_that_two_point_seven_gives_up_tells_what_was_raised(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: skip: from user code at:",
+            '  File "/app/audio.py", line 24, in denoise',
+            '    with timed("denoise"):',
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_dynamo/variables/functions.py", line 531, in next_variable',
+            "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped",
+            "  Developer debug context: module: time, qualname: perf_counter, skip reason: <missing reason>",
+        )
+    )
+    (report,) = said.reports
+    assert report.reason == "Attempted to call function marked as skipped"
+    assert report.names == ("denoise", "time.perf_counter")
+
+
+def test_a_hint_names_no_offending_call(read: Read) -> None:
+    said = read(
+        *graph_break(
+            SHORT[0],
+            "Graph Break Reason: TypeError when making fake tensor call",
+            "  Hint: Use `torch.compiler.set_stance` to look for it.",
+            " For more details about this graph break, please visit: https://meta-pytorch.github.io/gb0115.html",
+            *STACK,
+        )
+    )
+    assert said.reports[0].names == ("gate_attn",)
 
 
 @pytest.mark.parametrize("form", [SHORT, LONG], ids=["short", "long"])

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from fallback_gate.compilers.torch import proof as torch_proof
 from fallback_gate.compilers.torch.log import frames, is_library, parse, user_stack
-from fallback_gate.model import Location
+from fallback_gate.model import Kind, Location, State
+
+Read = Callable[..., Any]
 
 OPENING = "V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124] "
 
@@ -108,3 +115,57 @@ def test_the_users_frames_innermost_first() -> None:
     assert stack.innermost == Location("/app/breaks.py", 37, "gate_attn")
     assert [frame.line for frame in frames(lines)] == [79, 150, 37]
     assert user_stack(["nothing"]).functions == ()
+
+
+FORMATS = (
+    logging.BASIC_FORMAT,
+    "%(levelname)s: %(message)s",
+    "%(asctime)s - %(name)s - %(levelname)s - %(message)s",
+    "[%(asctime)s][%(name)s][%(levelname)s] - %(message)s",
+    "%(asctime)s | %(levelname)-8s | %(name)s:%(lineno)d - %(message)s",
+    "%(asctime)s %(process)d [%(threadName)s] %(levelname)s %(name)s: %(message)s",
+    "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s",
+    "%(asctime)s.%(msecs)03d %(levelname)s [%(name)s] %(message)s",
+)
+BREAK = (
+    "Graph break in user code at /app/seg/net.py:34\nGraph Break Reason: Data-dependent branching\n"
+    "  Explanation: Detected data-dependent branching.\n\nUser code traceback:\n"
+    '  File "/app/seg/main.py", line 9, in <module>\n    print(f(x))\n'
+    '  File "/app/seg/net.py", line 34, in route\n    if y.sum() < 0:\n'
+)
+LIMIT = (
+    "torch._dynamo hit config.recompile_limit (3)\n   function: 'forward' (/app/seg/net.py:19)\n"
+    "   last reason: 0/2: self.schedule == 'sigmoid'"
+)
+CODE = "Output code: \n# AOT ID: ['0_inference']\ndef call(args):\n        buf0 = torch.ops.aten.topk.default(arg0_1, 2)\n"
+WRITTEN = (
+    ("torch._dynamo.symbolic_convert", "INFO", "Step 1: torchdynamo start tracing route /app/seg/net.py:30"),
+    ("torch._dynamo.symbolic_convert.__graph_breaks", "DEBUG", BREAK),
+    ("torch._inductor.codecache.__output_code", "DEBUG", CODE),
+    ("torch._inductor.codecache.__output_code", "DEBUG", "Output code written to: /tmp/c.py"),
+    ("torch._dynamo.convert_frame", "WARNING", LIMIT),
+    ("app", "INFO", "        buf1 = torch.ops.aten.sort.default(arg0_1)"),
+)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_records_in_a_format_of_the_programs_own_report_and_prove_nothing(read: Read, form: str) -> None:
+    formatter = logging.Formatter(form)
+    text = "\n".join(
+        formatter.format(logging.LogRecord(name, getattr(logging, level), "/t/symbolic_convert.py", 5368, said, (), None))
+        for name, level, said in WRITTEN
+    )  # fmt: skip
+    lines = text.split("\n")
+    said = read(*lines)
+    found = [(r.id, r.op, r.stack, r.position) for r in said.reports]
+    at = {part: 1 + next(i for i, line in enumerate(lines) if part in line) for part in ("Graph break in", "topk", "hit config")}  # fmt: skip
+    expected = [
+        ("torch/graph-break", "route", ("route",), at["Graph break in"]),
+        ("torch/fallback-kernel", "aten::topk", (), at["topk"]),
+        ("torch/recompile-limit", "forward", ("forward",), at["hit config"]),
+    ]
+    assert found == expected
+    (by,) = said.evidence.processes.values()
+    proof = torch_proof.prove(by["torch.compile"])
+    assert {state.state for state in proof.values()} == {State.UNPROVEN}
+    assert "format of the program's own" in proof[Kind.GRAPH_BREAK].why

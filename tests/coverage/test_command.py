@@ -144,7 +144,7 @@ def hostile(text: str) -> Held:
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(HOSTILE)
 @example("=cmd|'/C calc'!A0")
 @example("::error::x ##[group] <script>alert(1)</script> \x1b[31m [a](javascript:b) @all | x")

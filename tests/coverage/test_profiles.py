@@ -233,7 +233,7 @@ TEXTS = [
 ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(TEXTS), st.data())
 def test_damage_ends_in_a_matrix_or_a_clear_error(text: str, data: st.DataObject) -> None:
     """A piece is cut out, or junk is put in: no traceback, and what is not whole does not pass by itself."""

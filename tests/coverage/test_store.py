@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.coverage import collected, compare, load, merged
@@ -45,7 +45,6 @@ def rounded(cell: Cell) -> Cell:
     return replace(cell, microseconds=three(cell.microseconds), floor=three(cell.floor))
 
 
-@settings(deadline=None)
 @given(st.lists(CELLS, max_size=6))
 def test_what_is_written_is_read_again(cells: list[Cell]) -> None:
     matrix = collected(cells)
@@ -96,7 +95,6 @@ def test_a_file_that_is_not_valid_is_an_error(text: str, said: str, tmp_path: Pa
         load(str(tmp_path / "m.json"))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80) | st.binary(max_size=80).map(lambda data: data.decode("latin-1")))
 def test_no_text_breaks_the_reader(text: str) -> None:
     with pytest.raises(InputError):

@@ -65,7 +65,7 @@ def tallied(logs: list[list[tuple[Report, ProcessKey]]]) -> list[Event]:
     return fold.events(lines, {})
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(logs=LOGS, bounds=st.sampled_from([(10_000, 5_000, 10_000), (3, 2, 10_000), (2, 1, 3)]))
 def test_a_fold_of_what_is_sent_is_the_fold_of_all(
     logs: list[list[tuple[Report, int, int]]],

@@ -29,7 +29,6 @@ def test_a_few_inputs_of_each_target(name: str) -> None:
 
     @settings(
         max_examples=FEW,
-        deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
@@ -277,7 +277,6 @@ _JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(_JSON)
 def test_any_json_is_read_or_refused(tmp_path_factory: Any, content: object) -> None:
     try:
@@ -287,7 +286,6 @@ def test_any_json_is_read_or_refused(tmp_path_factory: Any, content: object) -> 
     assert said.measurements
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=9))
 def test_the_spread_is_about_the_median(values: list[float]) -> None:
     told = bench.spread(values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
@@ -237,7 +237,6 @@ def test_no_such_file(tmp_path: Path) -> None:
         counters.read(str(tmp_path))
 
 
-@settings(deadline=None)
 @given(st.text(), st.text(max_size=200))
 def test_any_rest_of_a_table_is_read_or_refused(tmp_path_factory: Any, name: str, rest: str) -> None:
     folder = tmp_path_factory.mktemp("any")

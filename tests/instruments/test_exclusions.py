@@ -532,7 +532,7 @@ def test_endless_lines_of_blanks_take_no_time(tmp_path: Path, begin: str) -> Non
     read([str(path)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.cli.main import cli
@@ -96,7 +96,6 @@ def test_zeros_empty_scalars_and_whole_numbers() -> None:
     assert numerics.compare("x", np.array([1 + 2j]), np.array([1 + 3j])).max_abs == 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(-1e30, 1e30), st.floats(-1e30, 1e30)), min_size=1, max_size=20))
 def test_against_numpy(pairs: list[tuple[float, float]]) -> None:
     ref, out = (np.array(side) for side in zip(*pairs, strict=True))
@@ -269,7 +268,6 @@ def test_refused(tmp_path: Path, content: bytes, says: str) -> None:
         tensors.tensors(str(tmp_path / "x.bin"))
 
 
-@settings(deadline=None)
 @given(
     st.binary(max_size=200),
     st.sampled_from([b"\x93NUMPY\x01\x00", b"PK\x03\x04", b"\x20\0\0\0\0\0\0\0{", b""]),

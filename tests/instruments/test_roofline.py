@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -82,7 +82,6 @@ def test_an_epilogue_is_fused_into_a_product_that_arithmetic_bounds() -> None:
 _POSITIVE = st.floats(1e-3, 1e15)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(_POSITIVE, _POSITIVE), min_size=1, max_size=5), _POSITIVE, _POSITIVE, _POSITIVE)
 def test_bounds_of_the_bound(
     kernels: list[tuple[float, float]], after: float, peak: float, bandwidth: float
@@ -163,7 +162,6 @@ def test_a_picture_takes_no_input_s_place(name: str, tmp_path: Path) -> None:
     assert there.read_bytes() == before
 
 
-@settings(deadline=None)
 @given(st.text(), st.floats(), st.floats(), st.floats())
 def test_any_point_makes_a_picture_that_parses(
     name: str, intensity: float, rate: float, share: float

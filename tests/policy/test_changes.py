@@ -325,7 +325,7 @@ EVENTS = st.builds(
 WEIGHT = {Decision.ALLOWED: 0, Decision.WARNED: 1, Decision.BLOCKED: 2}
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(POLICIES, POLICIES, st.lists(EVENTS, min_size=1, max_size=3), st.booleans())
 def test_where_nothing_is_looser_no_run_passes_that_was_blocked(
     old: Policy, other: Policy, events: list[object], grown: bool

@@ -435,7 +435,7 @@ def test_an_id_is_taken_by_an_extended_file(tmp_path: Path) -> None:
     assert "base.yaml:4" in found
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: text.encode())))
 def test_any_bytes_are_a_policy_or_a_policy_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "policy.yaml"
@@ -448,7 +448,7 @@ SCRAPS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(SCRAPS, max_size=8))
 def test_any_scraps_are_a_policy_or_a_policy_error(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "policy.yaml"

@@ -124,7 +124,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere processes start from nothing")
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(picked=st.data())
 def test_a_log_in_parts_says_what_the_whole_says(
     tmp_path: Path, small_parts: list[bool], picked: st.DataObject

@@ -72,7 +72,7 @@ def test_no_verdict() -> None:
     assert error.message == "compile.log: no such file"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text_arrives_as_text(op: str, reason: str, file: str) -> None:
     event = sample.event(op=op, reason=reason, location=Location(file, 1, op))

@@ -92,7 +92,7 @@ def test_no_place_in_the_repository() -> None:
     assert read(shipped)[0]["location"]["path"] == "fallback-gate.yaml"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text(one: str, two: str, three: str) -> None:
     event = sample.event(op=one, id=two, reason=three, location=Location(two, None, three), fingerprint=one)

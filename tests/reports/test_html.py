@@ -171,7 +171,7 @@ def test_what_is_left_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(tagged(tree, "card"))) == 50
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text_everywhere(one: str, two: str, three: str) -> None:
     event = sample.event(

@@ -173,7 +173,7 @@ def test_no_lone_surrogate_and_no_secret() -> None:
     assert len(shown["excerpt"]) == 500
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text(one: str, two: str, three: str) -> None:
     event = sample.event(op=one, reason=two, names=(three,), location=Location(one, None, two), text=three)
@@ -197,9 +197,6 @@ def test_no_runner_obeys_it() -> None:
 
 def test_formats() -> None:
     run = sample.passing_run()
-    assert list(FORMATS) == [
-        *("text", "json", "json-v1", "junit", "github", "markdown", "sarif", "gitlab", "html"),
-    ]
     assert FORMATS["json"](run) == FORMATS["json-v1"](run) == json_report.render(run)
     assert FORMATS["text"](run).startswith("PASS (exit 0): ")
     assert FORMATS["junit"](run).startswith("<?xml")

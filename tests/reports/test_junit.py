@@ -277,7 +277,7 @@ def read_text(text: str) -> etree._Element:
     return etree.fromstring(text.encode(), etree.XMLParser(huge_tree=True))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_hostile_text_in_every_field(data: st.DataObject) -> None:
     """It always parses, with both readers, and each field is there to be read."""

@@ -137,7 +137,7 @@ def test_sections_go_from_the_bottom(monkeypatch: Any) -> None:
     assert "Provenance" not in text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(HOSTILE)
 def test_log_text_is_shown_and_nothing_of_it_lives(text: str) -> None:
     wanted = " ".join(safe.inline(text).split())
@@ -154,7 +154,7 @@ def test_log_text_is_shown_and_nothing_of_it_lives(text: str) -> None:
         assert shown(tree) == (wanted if written.startswith("`") else f"x {wanted} y".replace("  ", " "))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(HOSTILE, HOSTILE)
 def test_a_cell_is_one_cell(one: str, two: str) -> None:
     text = f"| a | b |\n| --- | --- |\n| {safe.code_cell(one)} | {safe.markdown(two)} |\n"
@@ -164,7 +164,7 @@ def test_a_cell_is_one_cell(one: str, two: str) -> None:
     assert rows[1][1] == " ".join(safe.inline(two).split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text(one: str, two: str, three: str) -> None:
     event = sample.event(

@@ -201,7 +201,7 @@ def test_a_run_of_many_logs_has_few_sentences() -> None:
     assert told[-1].startswith(f"{900 - report.MOST_SENTENCES} more sentences left out")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_text(one: str, two: str, three: str) -> None:
     event = sample.event(

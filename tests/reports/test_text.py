@@ -276,7 +276,7 @@ def test_colour_only_adds_codes(name: str) -> None:
     assert "\x1b" not in render(RUNS[name], color=False)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data(), st.integers(24, 120))
 def test_hostile_text_in_every_field(data: st.DataObject, width: int) -> None:
     """Nothing that a log says is obeyed by a terminal or a CI runner, or breaks a line's width."""

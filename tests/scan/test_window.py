@@ -284,7 +284,7 @@ WORDS = st.sampled_from(
 LINES = st.lists(st.lists(WORDS, max_size=6).map("".join), max_size=40)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(lines=LINES, sizes=st.lists(st.integers(1, 300), min_size=1, max_size=5), ending=st.booleans())
 @example(lines=["Graph", " break", "Graph break"], sizes=[1], ending=False)
 def test_any_lines_in_any_reads_give_the_naive_hits(

@@ -44,7 +44,7 @@ def whole(text: bytes, *, console: bool = False, size: int = 1 << 16) -> list[by
         b"",
         RECORD.encode() + b"Graph break from `Tensor.item()`\n",
         b"\x1b[31mred\x1b[0m\n\x1b[2mgrey\x1b[0m\n",
-        b'{"event": "log"}\n',
+        b'{"kind": "log"}\n',
         b"12:00:00 stdout of the program\n",
     ],
 )

@@ -20,13 +20,12 @@ from functools import lru_cache
 from re import Match
 from typing import Any, NamedTuple
 
+from fallback_gate.compilers.closing import MARK
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
-MARK = "fallback_gate_closing"
 ANCHOR = (MARK,)
-LINE = '{"fallback_gate_closing": '
 OPENING = r"^\{\x22fallback_gate_closing\x22: 1, "
 LARGEST = 1 << 20  # characters of a record
 SEEN_IN = "closing record of fallback-gate 0.1"

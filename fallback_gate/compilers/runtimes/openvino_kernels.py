@@ -9,13 +9,20 @@ under a header that names the columns:
       Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
       Reference                ref_f32                      f32    /layer0/attn/GateAttn
 
-`ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
+A graph or a table that the program prints in a form of its own is read too, line by line, where the line has
+`primitiveType` with its value (also the XML that `openvino.serialize` writes), or a node's status and its kernel:
+
+    DFT_4 {'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}
+    DFT_4 Status.EXECUTED DFT ref_any_f32 25
+
+Such a form shows no end, so it proves nothing. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
 else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
 A loop or a condition is one row; what runs in its body stands nowhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from re import Match
 
@@ -35,6 +42,11 @@ _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:")
 _NUMBER = Pattern(r"_\d+$")
 _BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
+_VALUE = r"[\x22']?\s{0,3}(?:=>?|:)\s{0,3}[\x22']?"  # from a key to its value, in Python, JSON, XML or YAML
+_TYPE_TOLD = Pattern(rf"\blayerType{_VALUE}(?P<type>[A-Z]\w{{0,60}})")
+_NAMES_TOLD = Pattern(rf"\boriginalLayersNames{_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
+_FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
+_TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 WITH_BODY = {"TensorIterator", "Loop", "If"}
 
 
@@ -47,15 +59,34 @@ def operator(kind: str, layer: str) -> str:
 def named(report: Report, kind: str, layer: str, how: str) -> Report:
     """The report of a node that runs on a reference kernel."""
     op = operator(kind, layer)
-    names = tuple(dict.fromkeys((op, layer)))
+    names = tuple(name for name in dict.fromkeys((op, layer)) if name)
     return report._replace(
-        op=op, names=names, layer=layer, site=layer, reason=f"layer type {kind}, kernel {how}"
+        op=op, names=names, layer=layer or None, site=layer or None, reason=f"layer type {kind}, kernel {how}"
     )
 
 
 def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """One row of the performance counters."""
     yield named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
+
+
+def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A node on a reference kernel, in a form of the program's own: its type and its name, where they are told."""
+    report, text = by_groups(rule, record, match), record.text
+    if match["how"]:
+        kind, names = _TYPE_TOLD.search(text), _NAMES_TOLD.search(text)
+        before = _FIRST.match(text[: match.start()])
+        layer = (names or before or {"name": ""})["name"]
+        if kind or layer:
+            yield named(report, kind["type"] if kind else operator("Reference", layer), layer, match["how"])
+        else:
+            yield report._replace(scope=Scope.UNKNOWN, reason=f"kernel {match['how']}")
+        return
+    words = re.split(r"[\s;,|]+", text.strip())
+    status = next(at for at, word in enumerate(words) if "EXECUTED" in word)
+    layer = words[status - 1] if status else ""
+    types = [word for word in words[status:] if _TYPE.match(word)]
+    yield named(report, types[0] if types else operator("Reference", layer), layer, match["ran"])
 
 
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
@@ -146,7 +177,36 @@ PRINTED = Rule(
     read=printed,
 )
 
-RULES = (COUNTED, PRINTED)
+TOLD = Rule(
+    id="openvino/reference-kernel-told",
+    compiler=NAME,
+    anchor=("primitiveType", "EXECUTED"),
+    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?EXECUTED\b(?!\s+layerType:).{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
+    kind=Kind.REFERENCE_KERNEL,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=COUNTED.meaning,
+    help=_HELP,
+    seen_in="2026.4 (run), rt_info, ProfilingInfo and the saved XML, printed by programs",
+    matches=(
+        "DFT_4 {'execTimeMcs': '72', 'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}",
+        '<data execOrder="2" execTimeMcs="72" originalLayersNames="DFT_4" primitiveType="ref_any_f32" runtimePrecision="f32" />',
+        '{"name": "DFT_4", "layerType": "DFT", "primitiveType": "ref_any_f32"}',
+        "  primitiveType = ref_any_f32",
+        "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
+        "DFT_4;Status.EXECUTED;DFT;ref_any_f32;0.025;0.025;",
+    ),
+    ignores=(
+        _GRAPH,
+        "Relu_5 {'layerType': 'Subgraph', 'primitiveType': 'jit_avx512_f32'}",
+        "Relu_5 Status.NOT_RUN Relu ref_any_f32 0",
+        _ONE,
+        "QUERY EXECUTED by ref_counting, 3 rows",
+    ),
+    read=told,
+)
+
+RULES = (COUNTED, PRINTED, TOLD)
 MARKERS = (
     Marker(
         id="openvino/graph-printed",

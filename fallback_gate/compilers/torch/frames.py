@@ -160,9 +160,12 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The list of frames at exit, empty: torch.compile was switched off or never reached."""
+    """The list of frames at exit, empty: torch.compile was switched off or never reached.
+
+    Not where Inductor got a graph without Dynamo (torch.export, AOTInductor), as the times behind the list tell.
+    """
     log = opened(record.text, match, None)
-    if log and traced_frames(record, log) == []:
+    if log and traced_frames(record, log) == [] and not _inductor_ran(record, log):
         yield base(
             rule,
             record,
@@ -170,6 +173,16 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
             "*",
             reason="no frame was traced: compiling was switched off (TORCHDYNAMO_DISABLE, a stance, a disabled forward)",
         )
+
+
+def _inductor_ran(record: Record, log: LogRecord) -> bool:
+    """Whether the table of times at exit, which stands behind the list of frames, has Inductor's."""
+    others = (parse(line.text) for line in record.following(MOST_TIMES))
+    return any(other and other.pid == log.pid and _LOWERED.match(other.message) for other in others)
+
+
+MOST_TIMES = 1_000  # lines
+_LOWERED = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile), ")
 
 
 def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:

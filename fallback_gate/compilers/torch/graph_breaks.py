@@ -7,6 +7,7 @@ match, stand in `dynamo_rules`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
@@ -15,6 +16,9 @@ from fallback_gate.compilers.torch.log import (
     LogRecord,
     UserStack,
     base,
+    further,
+    is_library,
+    library_frames,
     messages,
     opened,
     parse,
@@ -36,6 +40,7 @@ HELP = (
     "into an error while you work. https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html"
 )
 
+_NEXT_BREAK = ("Graph break in user code at ", "Graph break (user stack suppressed ")
 _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
@@ -45,7 +50,8 @@ _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
 _SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
-_OPERATOR = Pattern(r"\b(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
+_OPERATOR = Pattern(r"(?<![\w./-])(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(
     r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
@@ -58,7 +64,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     log = opened(record.text, match, "graph_breaks")
     if not log:
         return
-    lines = list(record.continued(log.prefix, LONGEST_BREAK, "Graph break ", log.opens))
+    lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
     yield from break_reports(rule, record, log, match, lines)
 
 
@@ -68,11 +74,15 @@ def break_reports(
     """The reports of a graph-break text, of which `match` is the header and `record_lines` the rest."""
     lines = [line.text for line in record_lines]
     reason, nested = _reason(lines)
-    stack = _traceback_after("User code traceback:", lines)
-    where = Location(match["file"], int(match["line"]), stack.innermost.function if stack.innermost else None)
+    traceback = _traceback_after("User code traceback:", lines)
+    stack = user_stack(traceback)
+    broken = _broken(stack, traceback)
+    where = Location(match["file"], int(match["line"]), broken.function if broken else None)
     files = stack.files or (match["file"],)
-    called = offending_call(reason, lines)
-    disabled = "disable" in reason and called
+    inside = library_frames(traceback) if is_library(match["file"]) else ()
+    offending = offending_call(reason, lines)
+    disabled = "disable" in reason and offending
+    called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     op = called[0] if disabled else where.function or "*"
     event = base(
         rule,
@@ -123,7 +133,7 @@ def break_reports(
 
 
 def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A graph-break record of 2.0 to 2.6: the user's frames, then PyTorch's own traceback with the reason.
+    """A graph-break record of 2.0 to 2.7: the user's frames, then PyTorch's own traceback with the reason.
 
     From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
     """
@@ -133,10 +143,13 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
     stack = user_stack(lines[:own])
-    raised_lines = [line for line in lines[own:] if RAISED.match(line)]
-    reason = match["reason"].strip() or (raised_lines[-1].partition(": ")[2] if raised_lines else "")
+    said = match["reason"].strip()
+    given_up = said == "skip:"  # 2.7: the frame, for what was raised first
+    raised_at = [at for at in range(own, len(lines)) if RAISED.match(lines[at])]
+    cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
+    reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
     where = stack.innermost
-    called = _old_call(reason)
+    called = _old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
     yield base(
         rule,
@@ -177,9 +190,16 @@ def _reason(lines: list[str]) -> tuple[str, str | None]:
     return reason, nested
 
 
-def _traceback_after(opening: str, lines: list[str]) -> UserStack:
-    at = next((i for i, line in enumerate(lines) if line.startswith(opening)), None)
-    return user_stack(lines[at + 1 :]) if at is not None else UserStack()
+def _traceback_after(opening: str, lines: list[str]) -> list[str]:
+    at = next((i for i, line in enumerate(lines) if line.startswith(opening)), len(lines))
+    return lines[at + 1 :]
+
+
+def _broken(stack: UserStack, traceback: list[str]) -> Location | None:
+    """The frame that broke: the user's innermost; where a library's object was compiled, the library's."""
+    if not stack.functions and (inside := library_frames(traceback)):
+        return inside[0]
+    return stack.innermost
 
 
 def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:
@@ -191,7 +211,7 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     """The names of the call that broke the graph, as far as the record tells them."""
     if "Tensor.item" in reason:
         return _ITEM_NAMES
-    text = "\n".join(lines[:30] if isinstance(lines, list) else lines)
+    text = "\n".join(line for line in islice(lines, 30) if not line.lstrip().startswith("Hint:"))
     if "torch._dynamo.graph_break()" in reason:
         return ("torch._dynamo.graph_break",)
     if ("disable" in reason or "function" in reason or "callable" in reason) and (
@@ -200,11 +220,12 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
         return (f"{found['module']}.{found['name']}",)
-    if "perator" in reason or "fake" in reason.lower():
-        if "builtin" in reason and (found := _BUILTIN.search(text)):
-            return (found["name"],)
-        if found := _OPERATOR.search(text):
-            return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
+    if found := _METHOD.search(text):
+        return (f"{found['owner']}.{found['name']}",)
+    if "builtin" in reason and (found := _BUILTIN.search(text)):
+        return (found["name"],)
+    if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
+        return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
     return ()
 
 
@@ -213,8 +234,10 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     log = opened(record.text, match, None)
     if not log:
         return
-    stack = user_stack(messages(record, log, 60, until="Graph break from "))
-    op = stack.innermost.function if stack.innermost and stack.innermost.function else "Tensor.item"
+    traceback = list(messages(record, log, 60, until="Graph break from "))
+    stack = user_stack(traceback)
+    where = _broken(stack, traceback)
+    op = (where.function if where else None) or "Tensor.item"
     yield base(
         rule,
         record,
@@ -224,7 +247,7 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         stack=stack.functions,
         files=stack.files,
         reason="Tensor.item() while capture_scalar_outputs is off",
-        location=stack.innermost,
+        location=where,
     )
 
 

@@ -12,7 +12,16 @@ from functools import lru_cache
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.log import LogRecord, base, is_library, messages, opened, parse, user_stack
+from fallback_gate.compilers.torch.log import (
+    LogRecord,
+    base,
+    is_library,
+    messages,
+    opened,
+    parse,
+    until_next,
+    user_stack,
+)
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import operator, plain
@@ -123,6 +132,23 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         )
 
 
+def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The same, of a wrapper in records of the program's own format: its lines have no prefix."""
+    log = opened(record.text, match, "output_code")
+    if log and not log.prefix:
+        for line in until_next(record, LONGEST_WRAPPER):
+            found = _CALL.match(line.text)
+            if found and is_compute(found["op"]):
+                report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
+                yield named(
+                    report,
+                    found["op"],
+                    site=line.text.strip()[:200],
+                    reason="the generated wrapper calls it: no kernel was generated",
+                )
+
+
+LONGEST_WRAPPER = 50_000  # lines
 _CALL = Pattern(
     r"\s+(?:[\w ,()]*= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("

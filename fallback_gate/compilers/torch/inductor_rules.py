@@ -89,6 +89,27 @@ FUSED = Rule(
     read=inductor.fused,
 )
 
+CALLED_WHERE_FORMATTED = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("Output code:",),
+    pattern=r"Output code: ?$",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=inductor.KERNEL_HELP,
+    seen_in="2.14 (run), artifact output_code under TORCH_LOGS_FORMAT or logging.config",
+    matches=(
+        "DEBUG:torch._inductor.codecache.__output_code:Output code: \n    buf1 = torch.ops.aten.topk.default(buf0, 2)",
+    ),
+    ignores=(
+        "DEBUG:torch._inductor.codecache.__output_code:Output code: \n    buf1 = torch.ops.inductor.x(buf0)",
+        "Output code: \n    buf1 = torch.ops.aten.topk.default(buf0, 2)",
+    ),
+    read=inductor.called_where_formatted,
+)
+
 CALLED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
@@ -265,6 +286,7 @@ RULES = (
     SCHEDULED,
     FUSED,
     CALLED,
+    CALLED_WHERE_FORMATTED,
     CALLED_FROM_CPP,
     PROXY_EXECUTOR,
     COMPLEX,

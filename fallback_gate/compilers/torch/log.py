@@ -6,6 +6,10 @@ a compile `[0/1_2]` follows (frame, recompile, attempt), and `[__graph_breaks]` 
 artifact that TORCH_LOGS switches on. Each physical line of a record repeats all of it. Up to 2.1 a record
 opens with `[2023-10-04 16:27:06,745] [4/0] torch._inductor.graph.__perf_hints: [INFO]`, without process id.
 Python warnings (`path:12: UserWarning: text`) and tracebacks have no prefix.
+
+Where the program formats PyTorch's records itself (TORCH_LOGS_FORMAT, `logging.config`), one opens as its loggers'
+formats do, `DEBUG:torch._dynamo.symbolic_convert.__graph_breaks:Graph break in ...`, and goes on without
+a prefix to the next one. Process and compile ids are gone: such records report, and prove nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Location, Report, Scope
 from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Record
+from fallback_gate.scan.record import Line, Record
 
 NAME = "torch.compile"
 
@@ -45,9 +50,29 @@ _LIBRARY = Pattern(
     r"|^<(?:frozen|string|eval_with_key)"
 )
 
+_PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
+
+_LEVEL = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
+_LOGGER = (
+    r"torch(?:\.(?!__)\w{1,60}){0,8}(?:\.__(?P<%s>\w{1,60}))?(?![\w.])(?::[\w.-]{1,80}\.py)?(?::\d{1,6})?"
+)
+_BEFORE = r"[\W\d_]{0,60}(?:T[\d:.,]{8,16}\S{0,6}[\W\d_]{1,20})?(?:MainThread\W{1,4})?"  # times, process ids
+_FORMATTED = Pattern(
+    rf"{_BEFORE}(?:(?P<l1>{_LEVEL})\s{{0,8}}\W{{1,4}}{_LOGGER % 'a1'}|{_LOGGER % 'a2'}\W{{1,6}}(?P<l2>{_LEVEL})\b)"
+    r"[\])}>]{0,2} {0,3}(?:(?:->|[:|>-]) ?)?"
+)
+_UNNAMED = Pattern(
+    rf"{_BEFORE}(?P<level>{_LEVEL})\b[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?"
+    r"(?=Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
+)
+_ANY_LOGGER = Pattern(rf"{_BEFORE}(?:[\w.]{{1,120}}\W{{1,6}})?(?:{_LEVEL})\b")
+
 
 class LogRecord(NamedTuple):
-    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it."""
+    """A parsed opening: `prefix` is the text that each further line repeats, `message` what follows it.
+
+    `prefix` is empty where the program formats the records itself.
+    """
 
     prefix: str
     message: str
@@ -114,12 +139,30 @@ def parse(text: str) -> LogRecord | None:
     )
 
 
+@lru_cache(maxsize=8)
+def formatted(text: str) -> LogRecord | None:
+    """A record of PyTorch's loggers in a format of the program's own; None for another line."""
+    if match := _UNNAMED.match(text):
+        level = match["level"]
+        artifact = {"G": "graph_breaks", "O": "output_code"}.get(text[match.end()])
+    elif match := _FORMATTED.match(text):
+        level, artifact = match["l1"] or match["l2"], match["a1"] or match["a2"]
+    else:
+        return None
+    return LogRecord("", text[match.end() :], "V" if level[0] == "D" else level[0], None, "", artifact)
+
+
+def until_next(record: Record, limit: int) -> Iterator[Line]:
+    """The further lines of a record in a format of the program's own: up to one that opens another record."""
+    return takewhile(lambda line: not _ANY_LOGGER.match(line.text), record.following(limit))
+
+
 def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord | None:
     """The record whose message the match opens, if it is one of these artifacts (None: no artifact).
 
     The words of a message stand in source code, guards and tracebacks too, further in.
     """
-    log = parse(text)
+    log = parse(text) or formatted(text)
     if log and log.artifact in artifacts and match.start() == len(text) - len(log.message):
         return log
     return None
@@ -147,9 +190,18 @@ def base(
     return Report(**told)
 
 
+def further(
+    record: Record, log: LogRecord, limit: int, until: str | tuple[str, ...] | None = None
+) -> Iterator[Line]:
+    """The record's further physical lines, up to one that opens the next record."""
+    if log.prefix:
+        return record.continued(log.prefix, limit, until, log.opens)
+    return until_next(record, limit)
+
+
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
-    """The messages of the record's further physical lines, up to one that opens the next record."""
-    return (line.text for line in record.continued(log.prefix, limit, until, log.opens))
+    """The messages of these lines."""
+    return (line.text for line in further(record, log, limit, until))
 
 
 class UserStack(NamedTuple):
@@ -168,6 +220,18 @@ def is_library(path: str) -> bool:
 def frames(lines: Iterable[str]) -> list[Location]:
     """The frames of a traceback as printed (outermost first), libraries' frames left out."""
     return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
+
+
+def library_frames(lines: Iterable[str]) -> list[Location]:
+    """A traceback's frames in libraries, innermost first, but for those that call any module."""
+    found = [match for line in lines if 'File "' in line and (match := _FRAME.match(line))][::-1]
+    return [
+        Location(match["file"], int(match["line"]), function(match["function"]))
+        for match in found
+        if match["function"]
+        and is_library(match["file"])
+        and not _PLUMBING.search(match["file"].replace("\\", "/"))
+    ]
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.frames import traced_frames
-from fallback_gate.compilers.torch.log import NAME, opened, parse
+from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
 from fallback_gate.scan.record import Record
 
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
@@ -20,7 +20,7 @@ _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id, and what the pattern captured."""
     log = opened(record.text, match, None, "recompiles")
-    if log:
+    if log and log.prefix:
         said = tuple(group or "" for group in match.groups())
         yield Sighting(marker.id, record.position, (log.compile_id, *said), log.pid, None, log.when)
 
@@ -28,7 +28,7 @@ def _fact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
 def _debug(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """As `_fact`, for records of the logger's own DEBUG level, not of an artifact."""
     log = opened(record.text, match, None)
-    if log and log.level == "V":
+    if log and log.prefix and log.level == "V":
         yield Sighting(marker.id, record.position, (log.compile_id,), log.pid, None, log.when)
 
 
@@ -37,6 +37,12 @@ def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
     log = parse(record.text)
     if log and log.artifact:
         yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid, None, log.when)
+
+
+def _formatted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """That records are in a format of the program's own."""
+    if not parse(record.text) and formatted(record.text):
+        yield Sighting(marker.id, record.position)
 
 
 def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -48,7 +54,7 @@ def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
 def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The list at exit: `whole` and each frame as `function file:line`, or `cut`."""
     log = opened(record.text, match, None)
-    if not log:
+    if not log or not log.prefix:
         return
     listed = traced_frames(record, log)
     if listed is None:
@@ -196,16 +202,34 @@ MARKERS = (
         _artifact,
     ),
     Marker(
+        id="torch/formatted",
+        compiler=NAME,
+        anchor=("torchdynamo start tracing", "Graph break", "Output code:", "compiler function"),
+        pattern=r"(?:Step [12]: |Graph break |Output code:)",
+        shows="PyTorch's records are in a format of the program's own, without process and compile ids.",
+        seen_in="2.14 (run), TORCH_LOGS_FORMAT and logging.config",
+        matches=(
+            "INFO:torch._dynamo.symbolic_convert:Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
+            "[2026-11-30 12:11:07,051][torch._inductor.graph.__output_code][DEBUG] - Output code: ",
+        ),
+        ignores=("INFO:app:Step 1: torchdynamo start tracing",),
+        read=_formatted,
+    ),
+    Marker(
         id="torch/cpp-wrapper",
         compiler=NAME,
         anchor=("csrc/inductor/aoti", "csrc/inductor/cpp_wrapper"),
-        pattern=r"^\t|\[__output_code\]",
+        pattern=r"(?:^\t|\[__output_code\])(?!.*/(?:aoti_torch/c/shim|aoti_runtime/utils)\.h)",  # a kernel's own
         shows="The wrapper is C++: its calls of operators are not all told apart from library calls.",
         seen_in="2.7 to 2.14",
         matches=(
             _V + "[0/0] [__output_code] #include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
             _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_runtime/interface.h>",
             "\t#include <torch/csrc/inductor/cpp_wrapper/cpu.h>",
+        ),
+        ignores=(
+            _V + "[0/0] [__output_code] #include <torch/csrc/inductor/aoti_torch/c/shim.h>",
+            "\t#include <torch/csrc/inductor/aoti_runtime/utils.h>",
         ),
         read=_wrapper,
     ),

@@ -23,6 +23,7 @@ SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"
 _EAGER = ("eager", "aot_eager")
 _BACK = 60  # seconds that the clock of one process may run back
 _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no record tells
+_FORMATTED = "torch/formatted"
 _ENDS = ("torch/frames-listed", "torch/metrics")
 
 
@@ -170,6 +171,11 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "the compiler was off in this process, so the log shows nothing about it"
     if facts.cut:
         return "the log ends inside Dynamo's list of traced frames"
+    if not facts.started and _FORMATTED in evidence.facts:
+        return (
+            "PyTorch's records are in a format of the program's own, without process and compile ids: unset "
+            "TORCH_LOGS_FORMAT, and leave PyTorch's handlers on its loggers"
+        )
     if not facts.started:
         return "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"
     if not facts.ended:
@@ -197,7 +203,8 @@ def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
         Kind.DEVICE_FALLBACK: "torch/partitioned" in evidence.facts,
     }
     off = "torch/compiler-off" in evidence.rules
-    if off or facts.ended or facts.cut or level_shows.get(kind, True):
+    known = off or facts.ended or facts.cut or _FORMATTED in evidence.facts
+    if known or level_shows.get(kind, True):
         return Proof(State.UNPROVEN, why, None, SETTING)
     return Proof(State.UNOBSERVABLE, f"this level prints no {kind.value}, or not all; {why}", None, SETTING)
 
