@@ -42,13 +42,12 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("console")
-    (place / FILE).write_text(LOG, encoding="utf-8")
-    (place / "b.log").write_text("fallback to eager: op=other\n", encoding="utf-8")
-    (place / "p.yaml").write_text(json.dumps(POLICY, ensure_ascii=False), encoding="utf-8")
-    return place
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / FILE).write_text(LOG, encoding="utf-8")
+    (tmp_path / "b.log").write_text("fallback to eager: op=other\n", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(json.dumps(POLICY, ensure_ascii=False), encoding="utf-8")
+    return tmp_path
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp437", "cp932"])
@@ -85,7 +84,7 @@ def test_files_are_utf_8_whatever_the_console_is(folder: Path, name: str) -> Non
 
 def test_a_policy_that_windows_wrote(folder: Path) -> None:
     """A byte order mark and CRLF, as an editor there saves them; a path with backslashes."""
-    (folder / "sub").mkdir(exist_ok=True)
+    (folder / "sub").mkdir()
     text = "\ufeff" + "version: 1\r\nhot:\r\n  - {op: x, file: 'model\\decoder.py'}\r\n"
     (folder / "sub" / "w.yaml").write_bytes(text.encode("utf-8"))
     call = [

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.errors import InputError, Unreadable
@@ -332,6 +332,8 @@ def test_events_are_those_that_a_whole_parse_finds(
 
 
 @given(st.binary(max_size=200))
+@example(b'{"name": "a"}, {"name": "b"}]}')
+@example(b'{"name": "a"}, 3]}')
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     try:
         for event in events(Bytes(b'{"traceEvents": [' + data, 16)):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.errors import PolicyError
@@ -69,6 +69,8 @@ def test_what_is_no_limit_of_a_share(text: str, tmp_path: Path) -> None:
 
 
 @given(st.text(alphabet="<>=0123456789.%e+- ofbaseline", max_size=24))
+@example("<=5")
+@example("<=5%")
 def test_editors_refuse_what_the_loader_refuses(text: str) -> None:
     document = {"version": 1, "instruments": {"trace": {"kernels_per_step": text}}}
     allowed = not list(jsonschema.Draft7Validator(SCHEMA).iter_errors(document))

@@ -27,6 +27,9 @@ LOOSE = event("c", count_is_lower_bound=True)
         ([A0, A1, BOTH], (2, 0)),
         ([A1, BOTH], (2, 1)),
         ([event("a"), A0, BOTH], (2, 0)),
+        ([A1, A0], (1, 0)),
+        ([A1, event("a")], (1, None)),
+        ([event("a", ranks=(3, 4), processes=()), event("b", ranks=(4,), processes=())], (2, 4)),
     ],
 )
 def test_worst(events: list[Event], expected: tuple[int, int | None]) -> None:

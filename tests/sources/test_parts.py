@@ -21,7 +21,7 @@ def source(path: Path) -> Source:
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 40_000), st.integers(1, 60)), min_size=1, max_size=30))
 def test_each_line_is_one_parts_own(
     tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[int, int]]

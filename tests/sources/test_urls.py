@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate import check
@@ -212,6 +212,7 @@ def test_an_object_that_changes_proves_nothing(store: object, change: str) -> No
             opened.unchanged()
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_an_object_is_a_file(data: st.DataObject) -> None:
     """Whatever is read and sought, in whichever order: as of a file in memory."""
