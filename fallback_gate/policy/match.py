@@ -26,6 +26,7 @@ _HIDES = {
     Scope.PROGRAM: "a whole graph, session or process falls back and may hide a hot operator",
     Scope.UNKNOWN: "the message names no operator and may mean a hot one",
 }
+_PLACES = 20  # that are looked at for an explanation
 _SOME = "a cold entry allows some of its reports; others name another overload, layer, function or message"
 _MORE = "its reports differ in more ways than are kept, so it counts as hot where it may be and never as cold"
 
@@ -58,12 +59,19 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
 
 
 def _why_unlisted(event: Event, policy: Policy, today: date) -> str:
-    """Why no entry holds, where one allows what the report shows of the event but not all of its reports."""
+    """Why no entry holds, where one allows some of the event's reports but not all of them."""
     if event.variants is not None:
         shown = replace(event, variants=None)
-        if _allowed_by(shown, policy, today, by_name=False) is not None:
-            return _MORE if event.variants.overflowed else _SOME
+        for one in (shown, *(_at(place, shown) for place in event.variants.places[:_PLACES])):
+            if _allowed_by(one, policy, today, by_name=False) is not None:
+                return _MORE if event.variants.overflowed else _SOME
     return "no entry of the policy names it"
+
+
+def _at(place: Place, event: Event) -> Event:
+    """The event as if all of its reports told this place."""
+    where = event.location._replace(function=place.function) if event.location else None
+    return replace(event, location=where, stack=place.stack, files=place.files)
 
 
 def _allowed_by(event: Event, policy: Policy, today: date, by_name: bool) -> ColdEntry | None:

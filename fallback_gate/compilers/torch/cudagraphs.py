@@ -1,7 +1,4 @@
-"""Room 3: what runs without a CUDA graph: a whole graph, or a partition of one, and why.
-
-The rules that call these functions, with the lines that they match, stand in `inductor_rules`.
-"""
+"""Room 3: what runs without a CUDA graph: a whole graph, or a partition of one, and why."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.inductor import is_compute, named
-from fallback_gate.compilers.torch.log import LogRecord, base, messages, opened, parse, user_stack
+from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse, user_stack
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
@@ -138,3 +135,43 @@ def _partition_report(
         location=stack.innermost,
         reason=", ".join(dict.fromkeys(node.reason for node in nodes)),
     )
+
+
+_OPENS = "1130 00:42:05.094000 12430 torch/_inductor/graph.py:1002] [0/0] [__cudagraphs] "
+
+CUDAGRAPH_SKIP = Rule(
+    id="torch/cudagraph-skip",
+    compiler=NAME,
+    anchor=("skipping cudagraphs due to",),
+    pattern=r"skipping cudagraphs due to (?P<reason>.+?)(?:\.? Found from.*)?$",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.PROGRAM,
+    meaning="A whole compiled graph runs without CUDA graph: each kernel is launched by itself.",
+    help="Remove what the reason names: CPU inputs, mutated inputs, or an operator that can't be captured.",
+    seen_in="2.11 and 2.13, WARNING",
+    matches=(
+        "W" + _OPENS + "skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
+        "W"
+        + _OPENS
+        + "skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
+    ),
+    ignores=("# skipping cudagraphs due to mutated inputs",),
+    read=skipped_cudagraph,
+)
+
+PARTITION = Rule(
+    id="torch/cudagraph-partition",
+    compiler=NAME,
+    anchor=("nodes, non-cudagraphable",),
+    pattern=r"Partition \d+: \d+ nodes, non-cudagraphable",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.OPERATOR,
+    meaning="A part of the compiled graph can't be captured in a CUDA graph; its kernels are launched one by one.",
+    help="Move the operators that the partition lists to the GPU or out of the compiled region.",
+    seen_in="2.11, artifact cudagraphs (which +inductor switches on)",
+    matches=("V" + _OPENS + "  Partition 1: 2 nodes, non-cudagraphable, inputs=11, outputs=4",),
+    ignores=("V" + _OPENS + "  Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",),
+    read=partition,
+)
+
+RULES = (CUDAGRAPH_SKIP, PARTITION)

@@ -149,7 +149,7 @@ DISPATCHED_FROM_CPP = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.14.1 (run), 2.7 (source), artifact output_code of a C++ wrapper: operators without a C shim",
     matches=(
         _CODE + '            aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
@@ -247,47 +247,6 @@ VMAP = Rule(
     read=inductor.batching,
 )
 
-CUDAGRAPH_SKIP = Rule(
-    id="torch/cudagraph-skip",
-    compiler=NAME,
-    anchor=("skipping cudagraphs due to",),
-    pattern=r"skipping cudagraphs due to (?P<reason>.+?)(?:\.? Found from.*)?$",
-    kind=Kind.CUDAGRAPH_SKIP,
-    scope=Scope.PROGRAM,
-    meaning="A whole compiled graph runs without CUDA graph: each kernel is launched by itself.",
-    help="Remove what the reason names: CPU inputs, mutated inputs, or an operator that can't be captured.",
-    seen_in="2.11 and 2.13, WARNING",
-    matches=(
-        "W"
-        + _INDUCTOR
-        + "[__cudagraphs] skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
-        "W"
-        + _INDUCTOR
-        + "[__cudagraphs] skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
-    ),
-    ignores=("# skipping cudagraphs due to mutated inputs",),
-    read=cudagraphs.skipped_cudagraph,
-)
-
-PARTITION = Rule(
-    id="torch/cudagraph-partition",
-    compiler=NAME,
-    anchor=("nodes, non-cudagraphable",),
-    pattern=r"Partition \d+: \d+ nodes, non-cudagraphable",
-    kind=Kind.CUDAGRAPH_SKIP,
-    scope=Scope.OPERATOR,
-    meaning="A part of the compiled graph can't be captured in a CUDA graph; its kernels are launched one by one.",
-    help="Move the operators that the partition lists to the GPU or out of the compiled region.",
-    seen_in="2.11, artifact cudagraphs (which +inductor switches on)",
-    matches=(
-        "V" + _INDUCTOR + "[__cudagraphs]   Partition 1: 2 nodes, non-cudagraphable, inputs=11, outputs=4",
-    ),
-    ignores=(
-        "V" + _INDUCTOR + "[__cudagraphs]   Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",
-    ),
-    read=cudagraphs.partition,
-)
-
 FLEX = Rule(
     id="torch/unfused-attention",
     compiler=NAME,
@@ -316,7 +275,6 @@ RULES = (
     PROXY_EXECUTOR,
     COMPLEX,
     VMAP,
-    CUDAGRAPH_SKIP,
-    PARTITION,
+    *cudagraphs.RULES,
     FLEX,
 )
