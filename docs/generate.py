@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import commands
 import rooms
 
 from fallback_gate.capture.table import DANGERS, TABLE
@@ -73,6 +74,7 @@ def pages() -> Mapping[str, str]:
             (DOCS / "architecture.md").read_text(encoding="utf-8"),
         ),
         "rooms.svg": rooms.picture(),
+        "commands.md": commands.page(),
         "proof-rules.md": PROOF_HEAD + _table(PROOF_COLUMNS, proof_rows(READERS.values())),
         "record-settings.md": SETTINGS_HEAD
         + _table(SETTINGS_COLUMNS, settings_rows())

@@ -9,7 +9,6 @@ a request's prompt, a generated source, a `grep`.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,11 +18,12 @@ from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compi
 from fallback_gate.compilers.user_markers import OTHERWISE
 from fallback_gate.model import Location, Report
 from fallback_gate.model.names import operator
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.anchors import expression
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
-_ASIDE = re.compile(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
+_ASIDE = Pattern(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
 class OutOfTime(Exception):

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.log import parse
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import LONGEST_LINE, Record
 
 PHRASES = (  # without a first letter that may be a capital
@@ -33,7 +33,7 @@ PHRASES = (  # without a first letter that may be a capital
     "low path",
 )
 MOST = 50  # wordings that are kept of one log
-_SMELL = re.compile(
+_SMELL = Pattern(
     r"\bf(?:all(?:s|ing)?|ell)[ -]?back (?:to|on)\b|\bfalling back\b|\bfallback to\b"
     r"|\b(?:not|un)(?: currently| yet)? ?supported on the\b|\bon (?:the )?cpu instead\b"
     r"|\b(?:runs?|running|execut\w+) in eager mode\b"
@@ -41,7 +41,7 @@ _SMELL = re.compile(
     re.IGNORECASE,
 )
 _ASIDES = ("#", "//", "raise ", "File ", "+ ", "$ ", "> ")  # sources, tracebacks, commands
-_VARYING = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|`[^`]*`", re.IGNORECASE)
+_VARYING = Pattern(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|`[^`]*`", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -65,6 +65,8 @@ def wording(record: Record, waiting: Rule | None = None) -> str | None:
             return None
         if waiting.limit is not None:
             return said
+    from fallback_gate.compilers.torch.log import parse  # few logs have such a line
+
     log = parse(record.text)
     if log and (log.artifact or log.level == "V" or log.message.startswith((" ", "{"))):
         return None

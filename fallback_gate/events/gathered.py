@@ -36,6 +36,19 @@ def _same(one: Report, other: Report) -> bool:
     )
 
 
+def _fuller(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The longer one; of two that are as long, not the one that happened to come first."""
+    if one == other or len(one) > len(other):
+        return one
+    return other if len(other) > len(one) else min(one, other)
+
+
+def _vague(place: Location) -> tuple[bool, bool, str]:
+    """Orders places that differ in their function alone, so that it does not matter which was told first."""
+    name = place.function or ""
+    return not name, name.startswith("<"), name
+
+
 @dataclass(slots=True)
 class Gathered:
     """The reports of one event so far; `positions` of the first log only, at most `MOST_LINES`."""
@@ -98,15 +111,11 @@ class Gathered:
                 self.sites.add(report.site)
 
     def _describe(self, report: Report) -> None:
-        if len(report.stack) > len(self.stack):
-            self.stack = report.stack
-        if len(report.files) > len(self.files):
-            self.files = report.files
+        self.stack = _fuller(self.stack, report.stack)
+        self.files = _fuller(self.files, report.files)
         if report.reason and len(report.reason) > len(self.reason or ""):
             self.reason = report.reason
-        if report.location and (
-            self.location is None or (report.location.function and not self.location.function)
-        ):
+        if report.location and (self.location is None or _vague(report.location) < _vague(self.location)):
             self.location = report.location
         if self.op == "*":
             self.op = report.op

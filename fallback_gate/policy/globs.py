@@ -91,6 +91,13 @@ def _bare(globs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(glob for glob in _comparable(globs) if "." not in glob)
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def _methods(globs: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods that globs name with a class in front."""
+    found = (re.search(r"(?:^|[.*])[A-Z]\w*\.(\w+)$", glob) for glob in globs)
+    return tuple(match[1].lower() for match in found if match)
+
+
 def operator(globs: tuple[str, ...], name: str) -> bool:
     """Whether one of the globs matches an operator; one without an overload covers all overloads."""
     return any(matches(_comparable(globs), form) for form in forms(name))
@@ -107,8 +114,13 @@ def operator_bare(globs: tuple[str, ...], name: str) -> bool:
 
 
 def operator_as_function(globs: tuple[str, ...], name: str) -> bool:
-    """Whether one of the globs over operators means a user's function, in any case."""
+    """Whether one of the globs over operators means a user's function, in any case.
+
+    `Router.forward` may be meant by a log that says only `forward`, as in `function_loosely`.
+    """
     name = name.lower()
+    if "." not in name and matches(_methods(globs), name):
+        return True
     return matches(_comparable(globs), name) or matches(_bare(globs), name.rpartition(".")[2])
 
 

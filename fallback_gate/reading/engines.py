@@ -32,7 +32,8 @@ class Reader(Protocol):
         *,
         hash_logs: bool = False,
         progress: Callable[[Source, int], None] | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Read them all, with the bytes read so far told as `gate.check` does."""
 
 
 @contextmanager

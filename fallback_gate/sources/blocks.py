@@ -56,15 +56,19 @@ class Object(io.RawIOBase):
         self._length = FIRST
 
     def readable(self) -> bool:
+        """Yes."""
         return True
 
     def seekable(self) -> bool:
+        """Whether the server tells the size."""
         return self.size is not None
 
     def tell(self) -> int:
+        """The place of the next byte."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place. Raises `Unreadable` without a size."""
         if self.size is None:
             raise Unreadable("the server does not tell its size, which an archive needs")
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]

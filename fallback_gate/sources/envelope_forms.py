@@ -8,8 +8,8 @@ inside may be in an envelope again.
 Sources of the formats: the documentation and output of GitHub's and GitLab's runners, Azure Pipelines,
 Jenkins' Timestamper and Pipeline, the Buildkite agent, `docker logs -t`, Docker Compose 1 and 2, Kubernetes'
 Container Runtime Interface and `kubectl logs --prefix`, systemd's `journalctl --output=short*`, RFC 3164 and
-RFC 5424, torchrun, torch.distributed, Open MPI's `--tag-output`, Slurm's `srun --label`, Ray, vLLM, Android's
-`logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
+RFC 5424, `gh run view --log`, Airflow, torchrun, torch.distributed, Open MPI's `--tag-output`, Slurm's
+`srun --label`, Ray, vLLM, Android's `logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
 """
 
 from __future__ import annotations
@@ -157,6 +157,23 @@ _FORMS = (
         r"##\[(?:group|endgroup|section|command|debug|notice|warning|error)\]",
         ("##[group]Run text", "##[error]text", "##[endgroup]"),
         ("##[x]text", "## [group]"),
+    ),
+    Form(
+        "gh-run-view",
+        rf"(?P<who>[^\t]{{1,200}})\t[^\t]{{1,200}}\t\ufeff?(?={_DATE}T{_CLOCK}\.\d+Z )",
+        (
+            "compile\tBuild the engine\t2026-11-29T12:00:00.0005305Z text",
+            "a (3.12)\tb\t\ufeff2026-11-29T12:00:00.1Z text",
+        ),
+        ("compile\tBuild\ttext", "aten.mm\t24\t2026"),
+        needs="\t",
+    ),
+    Form(
+        "airflow",  # behind its time stamp
+        rf"(?:\[{_DATE}, {_CLOCK} [A-Z]{{3,5}}\] )?\{{[\w./-]{{1,120}}\.py:\d{{1,6}}\}} [A-Z]{{4,8}} - ",
+        ("[2026-11-29, 12:00:00 UTC] {subprocess.py:93} INFO - text", "{subprocess.py:106} INFO - text"),
+        ("{a.py:1} text", "[2026-11-29, 12:00:00 UTC] text"),
+        needs="} ",
     ),
     Form(
         "json-lines",  # as json_lines writes it

@@ -21,8 +21,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fallback_gate.model import environment
 from fallback_gate.model.environment import Environment
@@ -49,8 +48,7 @@ class Hash(Protocol):
         """The hash so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """A structured trace that the log's seal covers: its name from the log's folder, and what is in it."""
 
     name: str
@@ -58,8 +56,7 @@ class Trace:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(NamedTuple):
     """What a whole seal says. `exit_status`: of the command, 128+n for signal n. `settings`: variables in
     force. `left_open`: a process outlived the command and may have printed more. `closings`: lines before
     the trailer that are closing records; `unread`: files that should have been such. `weaker`: what the

@@ -13,7 +13,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import seal
@@ -131,7 +130,7 @@ class Sealed:
         if found is None:
             raise Unreadable("the seal is broken: its header or trailer does not say what it must")
         self._plain.update(last if keyed else last[len(opened) :])
-        return replace(found, lines=self._lines + 1, sha256=self._plain.hexdigest())
+        return found._replace(lines=self._lines + 1, sha256=self._plain.hexdigest())
 
     def _difference(self, trailer: dict[str, object], header: int) -> str:
         """What is other than the trailer says, in a sentence."""

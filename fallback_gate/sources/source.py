@@ -7,9 +7,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
@@ -26,8 +25,7 @@ _READ = 1 << 20
 _MANY = 64 << 10  # bytes of which the line feeds are counted in leaps
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One log.
 
     `path` is its name for people, with unprintable characters escaped; a member of an archive is

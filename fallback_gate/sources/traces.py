@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources.names import shown
@@ -46,7 +45,7 @@ def beside(log: Source, trace: Trace, known: Iterable[Source]) -> Source | str:
         wanted = {f"{above}/{trace.name}{ending}".lstrip("/") for ending in _PACKED}
         for other in known:
             if other.file == log.file and other.member is not None and other.member.filename in wanted:
-                return replace(other, trace=trace)
+                return other._replace(trace=trace)
         return f"the sealed trace {trace.name} is not in the archive"
     if isinstance(log.file, Remote):
         return _remote(log.file, trace)

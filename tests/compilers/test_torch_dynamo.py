@@ -180,6 +180,19 @@ def test_the_break_of_a_frame_that_two_point_seven_gives_up_tells_what_was_raise
     assert report.names == ("denoise", "time.perf_counter")
 
 
+def test_a_break_in_a_compiled_library_before_two_point_eight(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: skip: from user code at:",
+            f'  File "{SITE}/optim/lbfgs.py", line 330, in step',
+            "Traceback (most recent call last):",
+            "torch._dynamo.exc.Unsupported: Reconstruction failure",
+        )
+    )
+    (report,) = said.reports
+    assert (report.op, report.location) == ("step", Location(f"{SITE}/optim/lbfgs.py", 330, "step"))
+
+
 def test_a_hint_names_no_offending_call(read: Read) -> None:
     said = read(
         *graph_break(

@@ -325,3 +325,13 @@ def test_each_kind_has_its_own_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "MOST_EVENTS", 0)
     events = folded(report("a", 10), report("b", 20, kind=Kind.GRAPH_BREAK), report("c", 30))
     assert [(event.kind, event.count) for event in events] == [(Kind.OP_FALLBACK, 2), (Kind.GRAPH_BREAK, 1)]
+
+
+def test_what_two_reports_of_one_place_tell_differently_is_chosen_whichever_came_first() -> None:
+    named = report("sort", 1, at=("m.py", 7, "decode"), stack=("decode", "forward"), files=("m.py", "a.py"))
+    other = report("sort", 2, at=("m.py", 7, "<module>"), stack=("decode", "run"), files=("m.py", "b.py"))
+    for reports in ((named, other), (other, named)):
+        (event,) = folded(*reports)
+        assert event.location == Location("m.py", 7, "decode")
+        assert event.stack == ("decode", "forward")
+        assert event.files == ("m.py", "a.py")

@@ -21,6 +21,9 @@ silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 
 `TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code` shows all with the least volume.
 
+Leave PyTorch's own format: under TORCH_LOGS_FORMAT, or a formatter of your own on its loggers, records lose their
+process and compile ids; fallbacks are still read, and nothing is proven.
+
 **When it is silent at every level.** `set_stance("eager_on_recompile")`; a module whose forward is
 disabled beside others that compile; a frame without tensor operations; a reference algorithm that was
 compiled in full; scaled_dot_product_attention decomposed for lack of a fused kernel.

@@ -148,7 +148,7 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     raised_at = [at for at in range(own, len(lines)) if RAISED.match(lines[at])]
     cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
-    where = stack.innermost
+    where = _broken(stack, lines[:own])
     called = _old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
     yield base(

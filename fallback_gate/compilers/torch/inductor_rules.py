@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import inductor
+from fallback_gate.compilers.torch import cudagraphs, inductor
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -242,7 +242,7 @@ CUDAGRAPH_SKIP = Rule(
         + "[__cudagraphs] skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
     ),
     ignores=("# skipping cudagraphs due to mutated inputs",),
-    read=inductor.skipped_cudagraph,
+    read=cudagraphs.skipped_cudagraph,
 )
 
 PARTITION = Rule(
@@ -261,7 +261,7 @@ PARTITION = Rule(
     ignores=(
         "V" + _INDUCTOR + "[__cudagraphs]   Partition 0: 55 nodes, cudagraphable, inputs=34, outputs=1",
     ),
-    read=inductor.partition,
+    read=cudagraphs.partition,
 )
 
 FLEX = Rule(
