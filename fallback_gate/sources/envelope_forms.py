@@ -160,7 +160,7 @@ _FORMS = (
     ),
     Form(
         "gh-run-view",
-        rf"(?P<who>[^\t]{{1,200}})\t[^\t]{{1,200}}\t\ufeff?(?={_DATE}T{_CLOCK}\.\d+Z )",
+        rf"(?P<who>[^\t]{{1,200}})\t[^\t]{{1,200}}\t\ufeff?{_DATE}T{_CLOCK}\.\d+Z ",
         (
             "compile\tBuild the engine\t2026-11-29T12:00:00.0005305Z text",
             "a (3.12)\tb\t\ufeff2026-11-29T12:00:00.1Z text",

@@ -173,6 +173,15 @@ def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
         yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
 
 
+def dispatched_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A call of an operator without a C shim in a C++ wrapper: by the dispatcher, or by a call back into Python."""
+    log = parse(record.text)
+    name = match["python"] or f"{match['op']}.{match['overload'] or 'default'}"
+    if (not log or log.artifact == "output_code") and is_compute(name):
+        reason = "the C++ wrapper calls it by the dispatcher or in Python: no kernel was generated"
+        yield named(base(rule, record, log, "*"), name, reason=reason, site=f"{record.position}")
+
+
 _SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
 _LIBRARY_SHIM = Pattern(
     r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"

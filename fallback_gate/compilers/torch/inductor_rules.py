@@ -140,6 +140,30 @@ CALLED = Rule(
     read=inductor.called,
 )
 
+DISPATCHED_FROM_CPP = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("aoti_torch_call_dispatcher", ", 0, PyUnicode_FromString(", "findSchemaOrThrow("),
+    pattern=r"(?:^\t|\[__output_code\] )\s*(?:(?:aoti_torch_call_dispatcher|static auto op = c10::Dispatcher::singleton\(\)\.findSchemaOrThrow)\(\"(?P<op>\w+::\w+)\", \"(?P<overload>\w*)\""
+    r"|PyTuple_SetItem\(py_args_\d+, 0, PyUnicode_FromString\(\"(?P<python>[\w.]+)\"\)\))",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=FALLBACK_KERNEL.meaning,
+    help=_KERNEL_HELP,
+    seen_in="2.14.1 (run), 2.7 (source), artifact output_code of a C++ wrapper: operators without a C shim",
+    matches=(
+        _CODE + '            aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
+        _CODE + '    PyTuple_SetItem(py_args_1, 0, PyUnicode_FromString("torch.ops.mylib.update_.default"));',
+        _CODE
+        + '    static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("mylib::gather_all", "out");',
+    ),
+    ignores=(
+        'aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
+        _CODE + '    PyTuple_SetItem(py_args_1, 1, PyUnicode_FromString("torch.ops.mylib.update_.default"));',
+    ),
+    read=inductor.dispatched_from_cpp,
+)
+
 CALLED_FROM_CPP = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
@@ -288,6 +312,7 @@ RULES = (
     CALLED,
     CALLED_WHERE_FORMATTED,
     CALLED_FROM_CPP,
+    DISPATCHED_FROM_CPP,
     PROXY_EXECUTOR,
     COMPLEX,
     VMAP,
