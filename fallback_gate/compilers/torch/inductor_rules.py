@@ -149,7 +149,7 @@ DISPATCHED_FROM_CPP = Rule(
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=FALLBACK_KERNEL.meaning,
-    help=_KERNEL_HELP,
+    help=inductor.KERNEL_HELP,
     seen_in="2.14.1 (run), 2.7 (source), artifact output_code of a C++ wrapper: operators without a C shim",
     matches=(
         _CODE + '            aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
