@@ -75,7 +75,6 @@ def test_of_one_baseline_alone_nothing_is_said() -> None:
             [("neutral", "who 'me' -> 'you'"), ("neutral", "why 'soon' -> 'later'")],
         ),
     ],
-    ids=str,
 )
 def test_what_became_of_a_waiver(change: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     new = replace(OLD, **change)
