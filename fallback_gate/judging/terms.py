@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
@@ -17,8 +17,7 @@ from fallback_gate.model.environment import Environment
 from fallback_gate.model.exclusions import Outside
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What else the caller asks for, as the arguments of `gate.check` of these names."""
 
     today: date
@@ -34,8 +33,7 @@ class Options:
     environment: Environment | str = AUTO
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """All of it, read and found valid."""
 
     files: JudgingFiles
