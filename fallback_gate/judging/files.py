@@ -83,6 +83,9 @@ def read_at(
     return judging, here
 
 
+_JUDGES = ("hot", "cold", "budgets", "bounds", "expect_compilers", "expect_ranks", "expect_instruments")
+
+
 def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> JudgingFiles:
     policy = policies.load(reference, today, shelf)
     rules: list[Rule | Marker] = []
@@ -91,6 +94,9 @@ def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> Jud
         declared = policies.load(file, today, shelf)
         if not declared.rules:
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
+        if more := [name for name in _JUDGES if getattr(declared, name)]:
+            what = f"--rules takes its messages alone, and its `{more[0].partition('_')[0]}` would judge nothing"
+            raise InputError(f"{file}: {what}: give it as the policy, or name it under `extends` there")
         rules += declared.rules
         files.append(RulesFile(shelf.named(file), declared.summary.sha256))
     waiver, baseline = None, names.baseline

@@ -211,6 +211,22 @@ def own(tmp_path: Path) -> str:
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ("hot: [{op: gate_attn, why: every token}]", "hot"),
+        ("budgets: {graph_break: 0}", "budgets"),
+        ("expect: {compilers: [acme]}", "expect"),
+        ("extends: ['builtin:llm-decode']", "hot"),
+    ],
+)
+def test_what_would_judge_nothing_is_a_mistake(tmp_path: Path, more: str, key: str) -> None:
+    rules = Path(own(tmp_path))
+    rules.write_text(f"{rules.read_text()}{more}\n")
+    with pytest.raises(InputError, match=f"messages alone, and its `{key}` would judge nothing"):
+        check([PAGE], "builtin:strict", rules=[rules])
+
+
 @pytest.mark.parametrize("option", ["--rules", "--policy"])
 def test_own_messages_are_listed_and_explained(tmp_path: Path, option: str) -> None:
     file = own(tmp_path)
