@@ -10,7 +10,7 @@ FUZZED := $(FAMILY)
 FAMILY ?= $(basename $(notdir $(wildcard tests/live/requirements/*.txt)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit fuzz fault-drill test-compilers test-browser test-fleet docs said pieces bench mutants mutants-report site translation test-action test-lowest lock audit release clean
+.PHONY: help demo test lint types unit fuzz fault-drill test-compilers test-browser test-fleet docs said pieces bench branches mutants mutants-report site translation test-action test-lowest lock audit release clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,14 @@ bench: $(VENV)/.benched ## Measure speed and memory beside peers, for docs/speed
 $(VENV)/.mutants: $(VENV)/.developed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutants]'
 	@touch $@
+
+branches: $(VENV)/.mutants ## Which branches of the rooms no test takes
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage combine --quiet
+	for room in scan compilers policy verdict reports; do \
+		$(BIN)/python -m coverage report --include="fallback_gate/$$room/*" --skip-covered --sort=miss || exit 1; \
+	done
 
 mutants: $(VENV)/.mutants ## Change the code of ROOM in small ways: do its tests notice? SAMPLE=500 SEED=1 tries some
 	$(BIN)/python scripts/mutants $(ROOM) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(MORE)
