@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fallback_gate.compilers import closing, near_miss
 from fallback_gate.compilers.book import Book
-from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule
+from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting, compiled
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.record import Exhausted, Record
@@ -51,6 +51,16 @@ class LogEvidence:
             self.near[wording] = near_miss.NearMiss(
                 record.text, record.position, waiting.id if waiting else None
             )
+
+    def miss(self, log: str, record: Record, waiting: Rule) -> None:
+        """Keep that a record of several lines is not all there: what it reports, nobody knows."""
+        if near_miss.wording(record, waiting) is None:
+            return
+        who = ProcessKey(log, record.rank, None, _where(record.envelope))
+        trouble = self.of(who, waiting.compiler).trouble
+        why = f"a line has the anchor of {waiting.id}, and the rest of its record is missing or says it otherwise"
+        if why not in trouble:
+            trouble.append(why)
 
     def follow(self, other: LogEvidence) -> bool:
         """Add what the log says in its next part; whether that is all that one reading would have kept."""
@@ -136,6 +146,8 @@ def gather(
                 waiting = _waits_in_vain(book, hit)
                 if waiting or book.smells(hit):
                     said.smelt(record, waiting)
+                if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
+                    said.miss(name, record, waiting)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True

@@ -64,9 +64,12 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
 
 def _ends_otherwise(marker: Marker, text: str) -> bool:
     """Whether the line would end a compile and prove something, if it did not say it in other words."""
-    if not (marker.ends and marker.proves):
-        return False
-    anchors = (compiled(expression(anchor.encode()).decode()).search(text) for anchor in marker.anchor)
+    return marker.ends and bool(marker.proves) and says_anchor(marker, text)
+
+
+def says_anchor(entry: Rule | Marker, text: str) -> bool:
+    """Whether the line says an anchor itself, rather than quoting it."""
+    anchors = (compiled(expression(anchor.encode()).decode()).search(text) for anchor in entry.anchor)
     return any(anchor and is_said(text, anchor) for anchor in anchors)
 
 
@@ -101,7 +104,8 @@ def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Ma
     """The matches of a pattern that we do not trust, while its time lasts."""
     began = time.process_time()
     try:
-        yield from compiled_with_limit(rule.pattern)(
+        lines = rule.lines if isinstance(rule, Rule) else 1
+        yield from compiled_with_limit(rule.pattern, lines=lines)(
             text, timeout=min(rule.limit or 0, max(budget.left, 0.001))
         )
     except TimeoutError:

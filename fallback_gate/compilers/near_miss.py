@@ -61,7 +61,7 @@ def wording(record: Record, waiting: Rule | None = None) -> str | None:
     """
     if waiting:
         said = plain(record.text)
-        if said in {plain(line) for line in waiting.ignores}:
+        if any(plain(_as_long(record, line)) == plain(line) for line in waiting.ignores):
             return None
         if waiting.limit is not None:
             return said
@@ -76,6 +76,12 @@ def wording(record: Record, waiting: Rule | None = None) -> str | None:
     if "\\n" in text and record.end - record.start > LONGEST_LINE:
         return None  # a part of a long line that quotes others, as those of structured traces do
     return plain(text)
+
+
+def _as_long(record: Record, line: str) -> str:
+    """As many lines of the record as a user gives."""
+    below = record.following(line.count("\n"))
+    return "\n".join((record.text, *(line.text for line in below)))
 
 
 def plain(text: str) -> str:

@@ -251,8 +251,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def compiled_with_limit(pattern: str) -> Callable[..., Iterator[Match[str]]]:
-    """The search of a pattern that we do not trust: `regex` can be given a `timeout` in seconds."""
+def compiled_with_limit(pattern: str, *, lines: int = 1) -> Callable[..., Iterator[Match[str]]]:
+    """The search of a pattern that we do not trust: `regex` can be given a `timeout` in seconds.
+
+    `lines` that it is tried on: of several, `$` is the end of any, since nobody knows which is the last.
+    """
     import regex
 
-    return cast("Callable[..., Iterator[Match[str]]]", regex.compile(pattern).finditer)
+    flags = regex.MULTILINE if lines > 1 else 0
+    return cast("Callable[..., Iterator[Match[str]]]", regex.compile(pattern, flags).finditer)

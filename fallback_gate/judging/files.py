@@ -95,7 +95,9 @@ def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> Jud
         if not declared.rules:
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
         if more := [name for name in _JUDGES if getattr(declared, name)]:
-            what = f"--rules takes its messages alone, and its `{more[0].partition('_')[0]}` would judge nothing"
+            what = (
+                f"--rules takes its messages alone, and its `{more[0].partition('_')[0]}` would judge nothing"
+            )
             raise InputError(f"{file}: {what}: give it as the policy, or name it under `extends` there")
         rules += declared.rules
         files.append(RulesFile(shelf.named(file), declared.summary.sha256))

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from re import Pattern
 from typing import NamedTuple
 
-from fallback_gate.sources.envelope import FILLER, Envelope, unwrap
+from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
 _FILLER = FILLER.decode()
+_GOES_ON = GOES_ON.decode()
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 
 
@@ -125,7 +126,7 @@ class Record:
     def position_at(self, at: int) -> int:
         """The position of a later line of the window, by any byte of it."""
         if self.counts_lines:
-            return self.position + self.view.buffer.count(b"\n", self.start, at)
+            return self.position + feeds(self.view.buffer, self.start, at)
         return self.position + at - self.start
 
     def following(self, limit: int) -> Iterator[Line]:
@@ -207,7 +208,7 @@ class Record:
                 text = raw.decode("utf-8", "replace")
                 if "\r" in text:
                     text = text.partition("\r")[0]
-            text = text.removeprefix(" ")
+            text = text.removeprefix(" ").removesuffix(_GOES_ON)
             if until and text.startswith(until):
                 return
             given, mine = given + 1, at

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
 from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
-from fallback_gate.sources.envelope import branches
+from fallback_gate.sources.envelope import branches, feeds
 from fallback_gate.sources.later import ACROSS, SIGNS
 from fallback_gate.sources.parts import FIRST, HISTORY, STEP, Part
 
@@ -131,7 +131,8 @@ class Scan:
             needed = min(needed, self._pending[0][0] - self._base)
         keep = max(0, min(needed, view.end) - LONGEST_LINE)
         if self._count_lines and keep > self._counted:
-            self._feeds += view.buffer.count(b"\n", self._counted, keep)
+            keep = max(0, keep - view.buffer.startswith(b"\n", keep))  # what it ends tells whether it counts
+            self._feeds += feeds(view.buffer, self._counted, keep)
             self._counted = keep
         with memoryview(view.buffer) as whole:
             whole[: view.end - keep] = whole[keep : view.end]
@@ -261,6 +262,6 @@ class Scan:
 
     def _position(self, start: int) -> int:
         if start > self._counted:
-            self._feeds += self._view.buffer.count(b"\n", self._counted, start)
+            self._feeds += feeds(self._view.buffer, self._counted, start)
             self._counted = start
         return self._feeds + 1

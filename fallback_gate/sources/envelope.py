@@ -17,7 +17,7 @@ from typing import NamedTuple
 from fallback_gate.patterns import Pattern
 from fallback_gate.sources.envelope_forms import FORMS, STAMPED_NAME, Form
 
-__all__ = ["BARE", "FILLER", "FORMS", "Envelope", "Form", "unwrap"]
+__all__ = ["BARE", "FILLER", "FORMS", "GOES_ON", "Envelope", "Form", "feeds", "unwrap"]
 
 
 class Envelope(NamedTuple):
@@ -32,6 +32,8 @@ class Envelope(NamedTuple):
 
 BARE = Envelope()
 FILLER = b"\x1c"  # a line that stands for a piece of one, where that was made whole
+GOES_ON = b"\x1f"  # ends a line that is not the last of those on one physical line
+_GOES_ON = GOES_ON.decode()
 
 _DEEPEST = 8  # envelopes around one line
 _MOST_BRANCHES = 256
@@ -115,7 +117,7 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
 
     `branches`: names in brackets that are known to be envelopes, which the line alone would not tell.
     """
-    line = line.removesuffix("\r").removeprefix("\ufeff")
+    line = line.removesuffix(_GOES_ON).removesuffix("\r").removeprefix("\ufeff")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if line[1:5].isdigit() and line[0] in "VDIWEC":
@@ -156,6 +158,11 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
     if not stream:
         return line, BARE
     return line, Envelope(rank if rank is not None else local, stream, host, branch)
+
+
+def feeds(data: bytes | bytearray, start: int, end: int) -> int:
+    """The line feeds between two places that end a physical line."""
+    return data.count(b"\n", start, end) - data.count(GOES_ON + b"\n", max(0, start - 1), end)
 
 
 def _json_line(line: str) -> str | None:

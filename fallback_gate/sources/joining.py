@@ -38,7 +38,7 @@ def cutters(head: bytes) -> list[Step]:
             found.append((match.start() - head.rfind(b"\n", 0, match.start()), step))
     steps = [step for _, step in sorted(found, key=itemgetter(0))]
     if _docker_joined in steps[:-1]:
-        steps.insert(steps.index(_docker_joined) + 1, _unquoted)
+        steps.insert(steps.index(_docker_joined) + 1, unquoted)
     return steps
 
 
@@ -191,7 +191,7 @@ def _docker_joined(blocks: Iterable[bytes]) -> Iterator[bytes]:
     return _joined(blocks, _docker, _may_hold_docker)
 
 
-def _unquoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def unquoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Docker's lines as plain text: other envelopes stand in them."""
     for block in blocks:
         lines = ((line, _docker(line)) for line in block.split(b"\n"))

@@ -4,9 +4,11 @@
 
 The text is under `message` (Elasticsearch, Vector, CloudWatch, most loggers), `MESSAGE` (journald),
 `textPayload` (Google Cloud), `event` (structlog), `msg` or `line`, on its own or within `jsonPayload` or
-`attributes`. A text of more lines stays one, with carriage returns, so that line feeds still count physical
-lines. A record of PyTorch's loggers gets level and name in front, as `logging` does by default. Docker's
-json-file driver, which cuts lines in pieces, is `reassembly`'s own.
+`attributes`, or else in any string of the object; a logger's traceback stands beside it. A text of more
+lines comes out as so many, of which all but the last end in `GOES_ON`: they are one physical line. A record
+of PyTorch's loggers gets level and name in front, as `logging` does by default. Docker's json-file driver,
+which cuts lines in pieces, is `joining`'s own. What a line says that can't be taken apart, nobody knows:
+such a text ends in `Unreadable`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fallback_gate.errors import Unreadable
+from fallback_gate.sources.envelope import GOES_ON, unwrap
+from fallback_gate.sources.reader import LONGEST
+
 _TEXTS = ("message", "MESSAGE", "textPayload", "event", "msg", "line")
-_WITHIN = ("jsonPayload", "attributes")
+_BESIDE = ("exc_info", "exc_text", "exception", "traceback", "stack_trace", "stack")
+_WITHIN = ("jsonPayload", "attributes", "error")
 _HOSTS = (
     ("kubernetes", "pod_name"),
     ("kubernetes", "pod", "name"),
@@ -27,35 +34,142 @@ _HOSTS = (
     ("host", "name"),
     ("host",),
 )
-_TOLD = re.compile(rb'"(?:' + "|".join(_TEXTS).encode() + rb')"\s?:\s?"')
-_LONGEST = 1 << 20  # bytes of one line
+_OPENS = re.compile(rb'\{\s*"')
+_OPENS_NEXT = re.compile(r'\{\s*"')
+_BETWEEN = re.compile(r"[\s,\[\]]*")
+_BRACE = '{"'
+_FAR = 1024  # bytes from the start of a line in which its envelopes stand
+_MOST_LINES = 20_000  # of one text
+_MORE = GOES_ON.decode()
 
 
-def are_in(head: bytes) -> bool:
-    """Whether a text that starts with these bytes is such a log, by its first line."""
-    return _plain(head.lstrip().partition(b"\n")[0]) is not None
+def are_in(head: bytes, *, within: bool | None) -> bool:
+    """Whether a text that starts with these bytes is such a log: one of its first lines is such an object.
+
+    `within`: whether that stands in an envelope; None where either will do.
+    """
+    found = (_objects(line) for line in head.split(b"\n"))
+    return any(within in (None, bool(around)) and any(map(_texts, said)) for around, said, _ in found)
 
 
 def plain_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines that were written; what is no such object stays as it is."""
+    """The lines that were written; what is no such object stays as it is.
+
+    Raises `Unreadable` at the end, where a line looks like one and is none.
+    """
+    given, lost = 1, None
     for block in blocks:
-        lines = ((line, _plain(line)) for line in block.split(b"\n"))
-        yield b"\n".join(line if text is None else text for line, text in lines)
+        lines, at = plain(block)
+        lost = given + at if lost is None and at is not None else lost
+        given += block.count(b"\n")
+        yield lines
+    if lost is not None:
+        raise Unreadable(
+            f"line {lost:,} holds a JSON object that is cut, broken, longer than {LONGEST:,} bytes or "
+            "without its text, so that what it says is lost: export the log again (journalctl needs --all)"
+        )
 
 
-def _plain(line: bytes) -> bytes | None:
-    if not line.startswith(b"{") or len(line) > _LONGEST or not _TOLD.search(line):
-        return None
+def plain(block: bytes) -> tuple[bytes, int | None]:
+    """The same of one block; and the first of its lines, counted from 0, of which something is lost."""
+    lines = [_plain(line) for line in block.split(b"\n")]
+    return b"\n".join(text for text, _ in lines), next(
+        (at for at, (_, whole) in enumerate(lines) if not whole), None
+    )
+
+
+def _plain(line: bytes) -> tuple[bytes, bool]:
+    """What a line says, and whether that is all."""
+    around, said, whole = _objects(line)
+    if not said:
+        return line, whole
+    lines: list[str] = []
+    for one in said:
+        texts = [*_texts(one)]
+        if texts:
+            texts += _beside(one)
+        else:
+            lines += () if lines else (line.decode("utf-8", "replace"),)
+            whole &= one.get("MESSAGE", "") is not None
+            if "log" not in one:  # which is Docker's
+                texts = [text for text in _strings(one) if " " in text]
+        opening = around + _host(one)
+        for text in dict.fromkeys(texts):
+            parts = text.rstrip("\r\n").replace(_MORE, " ").split("\n", _MOST_LINES)
+            lines += [opening + part.replace("\n", "\r") for part in parts]
+    return f"{_MORE}\n".join(lines).encode("utf-8", "replace"), whole
+
+
+def _objects(line: bytes) -> tuple[str, list[dict[str, Any]], bool]:
+    """The envelopes around the objects of a line, the objects, and whether there is nothing else."""
+    start = _OPENS.search(line, 0, _FAR) if b"{" in line else None
+    if start is None:
+        return "", [], True
+    around = line[: start.start()].decode("utf-8", "replace").lstrip(" \t,[\ufeff")
+    if around and unwrap(around + _BRACE)[0] != _BRACE:
+        return "", [], True
+    text, at = line[start.start() :].decode("utf-8", "replace"), 0
+    said: list[dict[str, Any]] = []
     try:
-        said = json.loads(line)
+        while _OPENS_NEXT.match(text, at):
+            one, at = _DECODER.raw_decode(text, at)
+            said.append(one)
+            at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
     except (ValueError, RecursionError):
-        return None
-    for part in (said, *(said.get(key) for key in _WITHIN)):
-        text = _first(part, _TEXTS) if isinstance(part, dict) else None
-        if text is not None:
-            lines = text.rstrip("\r\n").replace("\n", "\r")
-            return f"{_host(said)}{_opening(part)}{lines}".encode("utf-8", "replace")
-    return None
+        return around, said, False
+    return around, said, at == len(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; what one name is given more than once is a list."""
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        said = {name: [value for key, value in pairs if key == name] for name in said}
+    return said
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+
+
+def _texts(said: dict[str, Any]) -> list[str]:
+    """What an object says, with level and name of PyTorch's logger."""
+    told = ((part, key, part[key]) for part in _parts(said) for key in _TEXTS if key in part)
+    return [
+        _opening(part) + text
+        for part, key, value in told
+        if not (key in ("event", "line") and isinstance(value, dict))  # Elasticsearch's own
+        for text in _strings(value)
+    ]
+
+
+def _beside(said: dict[str, Any]) -> list[str]:
+    """The traceback that stands beside the text."""
+    return [text for part in _parts(said) for key in _BESIDE if key in part for text in _strings(part[key])]
+
+
+def _parts(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """The object, and what else of it may hold the text."""
+    return [part for part in (said, *map(said.get, _WITHIN)) if isinstance(part, dict)]
+
+
+def _strings(said: Any) -> Iterator[str]:
+    """All strings within, of objects in strings too."""
+    left = [said]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            _, inner, whole = _objects(one.encode("utf-8", "replace"))
+            if inner and whole:
+                left += inner
+            else:
+                yield one
+        elif isinstance(one, dict):
+            left += reversed(one.values())
+        elif isinstance(one, list):
+            try:
+                yield bytes(one).decode("utf-8", "replace")  # journald's, where it is not printable
+            except (TypeError, ValueError):
+                left += reversed(one)
 
 
 def _first(said: dict[str, Any], keys: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from fallback_gate.sources import json_lines
-from fallback_gate.sources.joining import Step, cutters
+from fallback_gate.sources.joining import Step, cutters, unquoted
 from fallback_gate.sources.reader import Reader, whole_lines
 
 _CODE_WITHIN = re.compile(rb"[^\n](?:\x1b|\\u001[bB])\[[0-9;]*[mK][^\r\n]")
@@ -25,9 +25,9 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
     `console`: the text was UTF-16, which PowerShell writes.
     """
     needed: list[Step] = []
-    if json_lines.are_in(head):
+    if json_lines.are_in(head, within=False):
         needed.append(json_lines.plain_lines)
-        head = b"".join(json_lines.plain_lines([head]))
+        head = json_lines.plain(head)[0]
     if console or b"NativeCommandError" in head:
         from fallback_gate.sources.console import unbroken, width_of
 
@@ -38,6 +38,8 @@ def steps(head: bytes, *, console: bool) -> list[Step]:
         needed.append(without_codes)  # where other steps are taken, it costs next to nothing
     if joined:
         needed += [*joined, without_codes]  # those that were cut
+    if json_lines.are_in(b"".join(unquoted([head])), within=None):
+        needed += [unquoted, json_lines.plain_lines, without_codes]
     return needed
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
+from fallback_gate.sources.envelope import GOES_ON, feeds
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
 from fallback_gate.sources.remote import Remote
@@ -94,7 +95,7 @@ class Source(NamedTuple):
         try:
             with self.open() as stream:
                 while got := stream.readinto(buffer):
-                    count += buffer.count(b"\n", 0, got)
+                    count += feeds(buffer, 0, got) - (last == GOES_ON and buffer.startswith(b"\n"))
                     last = bytes(buffer[got - 1 : got])
         except Unreadable:
             return None

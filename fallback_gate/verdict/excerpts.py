@@ -13,6 +13,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.model import Decision, Finding, ProcessVerdict
 from fallback_gate.model.inputs import Excerpt
 from fallback_gate.sources import Source
+from fallback_gate.sources.envelope import GOES_ON, feeds
 
 AROUND = 3
 MOST = 300
@@ -53,7 +54,7 @@ def _lines(source: Source, wanted: set[int]) -> dict[int, str]:
     try:
         for number, line in _numbered(source, wanted):
             if number in wanted:
-                found[number] = line.rstrip(b"\r").decode("utf-8", "surrogateescape")
+                found.setdefault(number, line.rstrip(b"\r\x1f").decode("utf-8", "surrogateescape"))
             if number >= last:
                 break
     except Unreadable:
@@ -65,17 +66,20 @@ def _numbered(source: Source, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers; those of a read in which none is wanted are counted, not cut."""
     buffer = bytearray(_READ)
     line, head = 1, b""  # the line that goes on into the next read, and its first bytes
+    last = b""  # byte of the read before
     with source.open() as stream, memoryview(buffer) as view:
         while count := stream.readinto(view):
-            feeds = buffer.count(b"\n", 0, count)
-            if wanted.isdisjoint(range(line, line + feeds + 1)):
-                line += feeds
+            ended = feeds(buffer, 0, count) - (last == GOES_ON and buffer.startswith(b"\n"))
+            last, before = bytes(view[count - 1 : count]), last
+            if wanted.isdisjoint(range(line, line + ended + 1)):
+                line += ended
                 head = b""
                 continue
             *whole, rest = bytes(view[:count]).split(b"\n")
             for text in whole:
                 yield line, (head + text[:LONGEST])[:LONGEST]
-                line, head = line + 1, b""
+                line += (text or before)[-1:] != GOES_ON
+                head = before = b""
             head = (head + rest[:LONGEST])[:LONGEST]
     if head:
         yield line, head

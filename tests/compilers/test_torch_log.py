@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fallback_gate import check
 from fallback_gate.compilers.torch import proof as torch_proof
 from fallback_gate.compilers.torch.log import frames, is_library, parse, user_stack
-from fallback_gate.model import Kind, Location, State
+from fallback_gate.model import Kind, Location, Outcome, State
 
 Read = Callable[..., Any]
 
@@ -169,3 +171,45 @@ def test_records_in_a_format_of_the_programs_own_report_and_prove_nothing(read: 
     proof = torch_proof.prove(by["torch.compile"])
     assert {state.state for state in proof.values()} == {State.UNPROVEN}
     assert "format of the program's own" in proof[Kind.GRAPH_BREAK].why
+
+
+NAMES = "torch._dynamo.symbolic_convert.__graph_breaks"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "D1130 12:00:00.123456 140 symbolic_convert.py:5124] ",  # glog, absl
+        f"node-7 DEBUG {NAMES} ",
+        f"2026-11-30 12:00:00,123 [Thread-1] DEBUG {NAMES} - ",
+        f"12:00:00 SpawnProcess-1 DEBUG {NAMES}: ",
+        f"{NAMES}: ",
+        f"D {NAMES} ",
+        "[DEBUG|symbolic_convert.py:5124] 2026-11-30 12:00:00,123 >> ",
+    ],
+)
+def test_in_whatever_format_a_break_is_reported_where_its_logger_or_file_is_named(
+    read: Read, before: str
+) -> None:
+    (report,) = read(f"{before}Graph break in user code at /app/net.py:34").reports
+    assert (report.id, report.location) == ("torch/graph-break", Location("/app/net.py", 34))
+    assert not read(f"{before}see: Graph break in user code at /app/net.py:34 means").reports
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO:torch._dynamo.symbolic_convert:Step 1: torchdynamo start tracing forward /app/other.py:10",
+        "DEBUG:torch._inductor.codecache.__output_code:Output code: ",
+    ],
+)
+def test_a_process_whose_records_have_another_format_does_not_pass_by_the_proof_of_another(
+    tmp_path: Path, line: str
+) -> None:
+    """The parent formats its records, its child does not: nothing shows what the parent's compiler did."""
+    child = (Path(__file__).parents[2] / "sample_logs/torch/clean.2.14.1.log").read_text(encoding="utf-8")
+    log = tmp_path / "run.log"
+    log.write_text(child, encoding="utf-8")
+    assert check([str(log)], policy="builtin:strict").outcome is Outcome.PASS
+    log.write_text(f"{line}\n{child}", encoding="utf-8")
+    assert check([str(log)], policy="builtin:strict").outcome is Outcome.UNPROVEN

@@ -11,9 +11,11 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import read_log
 from fallback_gate.compilers.rule import USER_PATTERN_SECONDS, Marker, Rule
+from fallback_gate.compilers.user_markers import by_markers
 from fallback_gate.compilers.user_rules import UserRule, faults, read
-from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model import Kind, Location, Report, Scope, State
 from fallback_gate.scan.window import Scan
+from fallback_gate.verdict.processes import processes
 
 GOOD = UserRule(
     id="acme/no-kernel",
@@ -273,3 +275,58 @@ def test_faults_of_a_record(changed: dict[str, object], key: tuple[str | int, ..
     fault, *_ = faults(replace(RECORD, **changed))  # type: ignore[arg-type]
     assert fault.key == key
     assert word in fault.what
+
+
+DONE = UserRule(
+    id="acme/done",
+    compiler="acme",
+    anchor="acme: done",
+    pattern="acme: done",
+    matches=("acme: done",),
+    proves=frozenset({Kind.OP_FALLBACK}),
+    ends=True,
+    is_marker=True,
+)
+UNKNOWN = replace(RECORD, ignores=("acme: left out",))
+
+
+def _proof(*lines: str) -> State:
+    """Of the one kind, once this log is read with `UNKNOWN` and `DONE`."""
+    book = Book(READERS, (read(UNKNOWN, "policy.yaml:7"), read(DONE, "policy.yaml:9")))
+    text = "".join(line + "\n" for line in lines).encode()
+    log = {
+        "x.log": read_log("x.log", Scan(book.anchors, BytesIO(text), count_lines=True), book, lambda *_: None)
+    }
+    (one,) = processes(log, book.readers).evidence.values()
+    evidence = one["acme"]
+    return (
+        State.UNPROVEN
+        if evidence.trouble
+        else by_markers(evidence, frozenset({Kind.OP_FALLBACK}))[Kind.OP_FALLBACK].state
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (("acme: done",), State.PROVEN),
+        (("acme: left sort", "  reason: shape", "acme: done"), State.PROVEN),
+        (("acme: done", "acme: left sort"), State.UNPROVEN),  # cut off
+        (("acme: left sort", "step 7", "  reason: shape", "acme: done"), State.UNPROVEN),
+        (("acme: left sort", "  cause: shape", "acme: done"), State.UNPROVEN),
+        (("acme: left out", "acme: done"), State.PROVEN),  # as the rule's own line
+        (('user: "acme: left sort"', "acme: done"), State.PROVEN),
+    ],
+)
+def test_a_record_that_is_not_all_there_leaves_the_log_unproven(lines: tuple[str, ...], state: State) -> None:
+    assert _proof(*lines) is state
+
+
+def test_the_end_of_a_line_in_a_pattern_is_that_of_any_line() -> None:
+    rule = replace(UNKNOWN, pattern=r"acme: left (?P<op>\S+)\n\s+reason: (?P<reason>.+)$")
+    assert faults(rule) == ()
+    book = Book(READERS, (read(rule, "policy.yaml:7"),))
+    told: list[Report] = []
+    text = b"acme: left sort\n  reason: shape\nacme: more\nacme: done\n"
+    read_log("x.log", Scan(book.anchors, BytesIO(text), count_lines=True), book, lambda r, _: told.append(r))
+    assert [(one.op, one.reason) for one in told] == [("sort", "shape")]

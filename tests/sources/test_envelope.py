@@ -99,6 +99,8 @@ def test_every_form_around_every_other(form: Form, line: str) -> None:
             assert found
             if form.name == other.name == "jenkins-branch":
                 continue  # a build has one
+            if "gh-run-view" in (form.name, other.name):
+                continue  # it needs the time stamp of GitHub behind it
             assert unwrap(found[0] + mine + LINE)[0] == LINE
 
 
@@ -301,7 +303,7 @@ def test_whatever_the_line_it_only_gets_shorter(line: str) -> None:
     assert envelope.rank is None or 0 <= envelope.rank < 10**6
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="\x1b\r"), max_size=60).map(lambda s: "~" + s))
+@given(st.text(alphabet=st.characters(exclude_characters="\x1b\r\x1f"), max_size=60).map(lambda s: "~" + s))
 def test_a_line_without_envelope_is_left_alone(line: str) -> None:
     assert unwrap(line) == (line, BARE)
     assert unwrap(unwrap("[rank1]: " + line)[0]) == (line, BARE)

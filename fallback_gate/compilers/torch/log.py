@@ -65,6 +65,12 @@ _UNNAMED = Pattern(
     rf"{_BEFORE}(?P<level>{_LEVEL})\b[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?"
     r"(?=Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
 )
+_ANYWHERE = Pattern(
+    r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at \S.*:\d{1,9}"
+    r"|torch\._dynamo hit config\.\w+_limit \(\d{1,9}\)|Output code:)\s*$"
+)
+_NAMED = Pattern(r".{0,200}?(?:(?<![\w.])torch\._?[a-z]|\bsymbolic_convert\b)")
+_ARTIFACT = {"G": "graph_breaks", "O": "output_code"}  # by the first letter of a message
 _ANY_LOGGER = Pattern(rf"{_BEFORE}(?:[\w.]{{1,120}}\W{{1,6}})?(?:{_LEVEL})\b")
 
 
@@ -144,9 +150,12 @@ def formatted(text: str) -> LogRecord | None:
     """A record of PyTorch's loggers in a format of the program's own; None for another line."""
     if match := _UNNAMED.match(text):
         level = match["level"]
-        artifact = {"G": "graph_breaks", "O": "output_code"}.get(text[match.end()])
+        artifact = _ARTIFACT.get(text[match.end()])
     elif match := _FORMATTED.match(text):
         level, artifact = match["l1"] or match["l2"], match["a1"] or match["a2"]
+    elif (match := _ANYWHERE.search(text)) and _NAMED.match(text[: match.start()]):
+        artifact = _ARTIFACT.get(match[0][0])  # whatever the format, it names PyTorch's logger or file
+        return LogRecord("", match[0], "V", None, "", artifact)
     else:
         return None
     return LogRecord("", text[match.end() :], "V" if level[0] == "D" else level[0], None, "", artifact)

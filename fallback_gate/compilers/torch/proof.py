@@ -171,7 +171,7 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "the compiler was off in this process, so the log shows nothing about it"
     if facts.cut:
         return "the log ends inside Dynamo's list of traced frames"
-    if not facts.started and _FORMATTED in evidence.facts:
+    if _FORMATTED in evidence.facts:  # perhaps of another process
         return (
             "PyTorch's records are in a format of the program's own, without process and compile ids: unset "
             "TORCH_LOGS_FORMAT, and leave PyTorch's handlers on its loggers"
