@@ -115,6 +115,6 @@ def test_but_a_record_of_pytorchs_that_opens_with_one_is_known_to_no_rule(tmp_pa
     log = tmp_path / "compile.log"
     record = f"V1130 02:30:57.000000 5684 torch/_dynamo/symbolic_convert.py:5124] [0/0] {said}\n"
     log.write_bytes(CLEAN.read_bytes() + record.encode())
-    verdict = check([log], "builtin:strict", strict=True)
-    assert verdict.outcome is Outcome.UNPROVEN
-    assert any(note.startswith("1 line has the anchor of torch/graph-break") for note in verdict.notes)
+    notes = check([log], "builtin:strict").notes
+    assert any(note.startswith("1 line has the anchor of torch/graph-break") for note in notes)
+    assert check([log], "builtin:strict", strict=True).outcome is Outcome.UNPROVEN
