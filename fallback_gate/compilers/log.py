@@ -127,14 +127,14 @@ def gather(
     said = LogEvidence(extent=scan.extent)
     try:
         for hit in scan:
-            record, known = hit.record, False
+            record, known, reported = hit.record, False, False
             said.closings += record.text.startswith(closing.LINE)
             if record.text.startswith(seal.OPENING):
                 said.inner = known = True
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for made in read_rule(rule, record, budget):
-                        known, report = True, book.advised(made, rule)
+                        known, reported, report = True, True, book.advised(made, rule)
                         process = _who(name, record, report)
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
@@ -142,9 +142,11 @@ def gather(
                     for sighting in read_marker(rule, record, budget):
                         known = True
                         said.of(_who(name, record, sighting), rule.compiler).add(sighting)
-            if not known:
+            if not reported:
                 waiting = _waits_in_vain(book, hit)
-                if waiting or book.smells(hit):
+                if (waiting and near_miss.opens(record, waiting)) or (
+                    not known and (waiting or book.smells(hit))
+                ):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
@@ -158,7 +160,7 @@ def _waits_in_vain(book: Book, hit: Hit) -> Rule | None:
     """The rule whose anchor the line has, where none matches that has it, and no other line should."""
     rules = [rule for rule in book.of(hit) if isinstance(rule, Rule)]
     if any(rule.shared_anchor for rule in rules):
-        return None
+        rules = [rule for rule in rules if near_miss.opens(hit.record, rule)]
     own = next((rule for rule in rules if rule.limit is not None), None)
     if own or not rules or any(compiled(rule.pattern).search(hit.record.text) for rule in rules):
         return own

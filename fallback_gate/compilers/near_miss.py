@@ -4,7 +4,7 @@ A compiler's wording drifts: on the day of a new version its message is no longe
 for. So a line with the anchor of a rule whose pattern does not match it is one, and a few phrases are looked
 for besides. A line that gave neither report nor sighting is kept, once for each wording, as a note; `--strict`
 makes it unproven. Lines that belong to a record of PyTorch's artifacts and dumps are none: the words stand
-there in explanations, guards and sources.
+there in explanations, guards and sources; but a record that opens with an anchor is one that no rule knew.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def wording(record: Record, waiting: Rule | None = None) -> str | None:
     from fallback_gate.compilers.torch.log import parse  # few logs have such a line
 
     log = parse(record.text)
+    if waiting and opens(record, waiting):
+        return plain(log.message if log else record.text)
     if log and (log.artifact or log.level == "V" or log.message.startswith((" ", "{"))):
         return None
     text = log.message if log else record.text
@@ -76,6 +78,16 @@ def wording(record: Record, waiting: Rule | None = None) -> str | None:
     if "\\n" in text and record.end - record.start > LONGEST_LINE:
         return None  # a part of a long line that quotes others, as those of structured traces do
     return plain(text)
+
+
+def opens(record: Record, rule: Rule) -> bool:
+    """Whether the line opens a record of PyTorch's with an anchor of the rule, which waits for such records."""
+    if not any(f"] {anchor}" in record.text for anchor in rule.anchor):
+        return False
+    from fallback_gate.compilers.torch.log import parse
+
+    log = parse(record.text)
+    return log is not None and log.message.startswith(rule.anchor) and any(map(parse, rule.matches))
 
 
 def _as_long(record: Record, line: str) -> str:

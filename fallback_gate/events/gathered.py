@@ -137,7 +137,16 @@ class Gathered:
             self.sites = {*(self.sites or ()), *other.sites}
         if other.log == self.log and other.first.position < self.first.position:
             self.first = other.first
-        self._describe(other.first)
+        self._describe(
+            other.first._replace(
+                op=other.op,
+                stack=other.stack,
+                files=other.files,
+                reason=other.reason,
+                location=other.location,
+                scope=other.scope,
+            )
+        )
 
     def place_as(self, beside: Gathered) -> None:
         """Take the stack of an event at the same place, where this one has none."""

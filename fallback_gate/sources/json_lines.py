@@ -37,6 +37,8 @@ _HOSTS = (
 _OPENS = re.compile(rb'\{\s*"')
 _OPENS_NEXT = re.compile(r'\{\s*"')
 _BETWEEN = re.compile(r"[\s,\[\]]*")
+_TEXT = re.compile(rb'"(?:' + "|".join(_TEXTS).encode() + rb')"\s*:\s*("(?:[^"\\]|\\.)*")')
+_TORCH = re.compile(r"[VDIWEC]\d{4} ")  # a record may quote an object
 _BRACE = '{"'
 _FAR = 1024  # bytes from the start of a line in which its envelopes stand
 _MOST_LINES = 20_000  # of one text
@@ -82,7 +84,7 @@ def _plain(line: bytes) -> tuple[bytes, bool]:
     """What a line says, and whether that is all."""
     around, said, whole = _objects(line)
     if not said:
-        return line, whole
+        return (GOES_ON + b"\n").join((line, *_salvaged(line))), whole
     lines: list[str] = []
     for one in said:
         texts = [*_texts(one)]
@@ -118,6 +120,19 @@ def _objects(line: bytes) -> tuple[str, list[dict[str, Any]], bool]:
     except (ValueError, RecursionError):
         return around, said, False
     return around, said, at == len(text)
+
+
+def _salvaged(line: bytes) -> Iterator[bytes]:
+    """The texts of a line that is no whole object: cut at its start, or behind words that are no envelope."""
+    found = _TEXT.findall(line)
+    if found and not _TORCH.match(unwrap(line.decode("utf-8", "replace"))[0]):
+        for text in found:
+            try:
+                said = _DECODER.decode(text.decode("utf-8", "replace"))
+            except ValueError:
+                said = text[1:-1].decode("utf-8", "replace")
+            lines = said.rstrip("\r\n").replace(_MORE, " ").split("\n", _MOST_LINES)
+            yield from (one.replace("\n", "\r").encode("utf-8", "replace") for one in lines)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

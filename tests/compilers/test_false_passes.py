@@ -183,3 +183,19 @@ def test_no_torn_line_of_a_report_of_torch_xla_ends_it(log: str, read: Read) -> 
         for length in range(1, min(len(lines[at]), 20)):
             said = states(read(*lines[:at], lines[at][:length]), "torch.xla")
             assert said["device_fallback"] is not State.PROVEN, (at, lines[at][:length])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_process_with_the_same_id_that_traced_nothing_owes_a_proof(first: bool, read: Read) -> None:
+    """In a container everyone is process 1. The other one's compiler was off, but it exported a graph."""
+    clean = (SAMPLES / "torch/clean.2.14.1.log").read_text(encoding="utf-8").splitlines()
+    at = "I1130 02:30:50.001000 5684 torch/_dynamo/"
+    other = [
+        f"{at}eval_frame.py:837] TorchDynamo attempted to trace the following frames: [",
+        f"{at}eval_frame.py:837] ",
+        f"{at}eval_frame.py:837] ]",
+        f"{at}utils.py:925] GraphLowering.run, 0.1959",
+    ]
+    assert states(read(*clean), "torch.compile")["eager_frame"] is State.PROVEN
+    mixed = [*other, *clean] if first else [*clean, *other]
+    assert states(read(*mixed), "torch.compile")["eager_frame"] is State.UNPROVEN

@@ -102,3 +102,19 @@ def test_an_anchor_that_other_lines_share_is_none(tmp_path: Path) -> None:
     log.write_bytes(CLEAN.read_bytes() + b"epoch 3: Graph break statistics: 0\n")
     verdict = check([log], "builtin:strict", strict=True)
     assert verdict.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[__graph_breaks] Graph break found in user code at /app/net.py:3",
+        "Graph break from `Tensor.tolist()`, consider setting:",
+    ],
+)
+def test_but_a_record_of_pytorchs_that_opens_with_one_is_known_to_no_rule(tmp_path: Path, said: str) -> None:
+    log = tmp_path / "compile.log"
+    record = f"V1130 02:30:57.000000 5684 torch/_dynamo/symbolic_convert.py:5124] [0/0] {said}\n"
+    log.write_bytes(CLEAN.read_bytes() + record.encode())
+    notes = check([log], "builtin:strict").notes
+    assert any(note.startswith("1 line has the anchor of torch/graph-break") for note in notes)
+    assert check([log], "builtin:strict", strict=True).outcome is Outcome.UNPROVEN

@@ -335,3 +335,17 @@ def test_what_two_reports_of_one_place_tell_differently_is_chosen_whichever_came
         assert event.location == Location("m.py", 7, "decode")
         assert event.stack == ("decode", "forward")
         assert event.files == ("m.py", "a.py")
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_what_joins_an_event_keeps_how_far_it_reaches_and_all_that_it_says(order: tuple[int, ...]) -> None:
+    """A frame that names no operator, said narrowly first and then as a whole region, with its stack."""
+    at = ("/app/net.py", 3, None)
+    said = [
+        report("route", 10, scope=Scope.SITE, at=at),
+        report("*", 20, scope=Scope.SITE, at=at),
+        report("*", 30, scope=Scope.REGION, at=at, stack=("f", "g"), reason="the rest runs in eager"),
+    ]
+    (event,) = folded(*(said[one] for one in order))
+    assert (event.op, event.scope, event.stack) == ("route", Scope.REGION, ("f", "g"))
+    assert event.reason == "the rest runs in eager"

@@ -102,6 +102,7 @@ def test_any_text_comes_out_as_it_went_in(texts: list[str]) -> None:
 def test_no_bytes_break_it(tail: bytes) -> None:
     plain(b'{"message": "' + tail)
     plain(b'{"message": "a", "x": ' + tail + b"}")
+    plain(b'words "message": "' + tail + b'"')
 
 
 LIKE_THE_TEXT = {
@@ -125,6 +126,8 @@ LIKE_THE_TEXT = {
         "2026-11-29T12:00:00.000339563Z stderr F " + json.dumps({"message": line})
     ),
     "a text of more lines": lambda line: json.dumps({"message": f"a\nb\n{line}\nc"}),
+    "behind other words": lambda line: "app: " + json.dumps({"message": line}),
+    "without its start": lambda line: json.dumps({"a": "b", "message": line})[4:],
     "more than a MiB": lambda line: json.dumps({"message": line, "padding": "y" * (1100 << 10)}),
 }
 

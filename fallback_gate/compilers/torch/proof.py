@@ -107,6 +107,8 @@ def several(evidence: Evidence) -> str | None:
     if 0 <= end < evidence.last.get("torch/trace-started", -1):
         return "a frame is traced after the end of the process: another process with its id follows"
     starts = _times(evidence, "torch/trace-started")
+    if starts and ("whole",) in evidence.of("torch/frames-listed"):
+        return "a process with its id ended without a traced frame: another one, of which nothing is shown"
     ends = max(1, *(evidence.counts.get(marker, 0) for marker in _ENDS))
     if starts and (most := starts.most_common(1)[0])[1] > ends:
         return (
