@@ -38,9 +38,9 @@ def _same(one: Report, other: Report) -> bool:
 
 def _fuller(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """The longer one; of two that are as long, not the one that happened to come first."""
-    if one == other or len(one) > len(other):
-        return one
-    return other if len(other) > len(one) else min(one, other)
+    if len(one) != len(other):
+        return max(one, other, key=len)
+    return min(one, other)
 
 
 def _vague(place: Location) -> tuple[bool, bool, str]:
@@ -111,12 +111,19 @@ class Gathered:
                 self.sites.add(report.site)
 
     def _describe(self, report: Report) -> None:
-        self.stack = _fuller(self.stack, report.stack)
-        self.files = _fuller(self.files, report.files)
+        if report.stack != self.stack:
+            self.stack = _fuller(self.stack, report.stack)
+        if report.files != self.files:
+            self.files = _fuller(self.files, report.files)
         if report.reason and len(report.reason) > len(self.reason or ""):
             self.reason = report.reason
-        if report.location and (self.location is None or _vague(report.location) < _vague(self.location)):
-            self.location = report.location
+        there = report.location
+        if (
+            there
+            and there != self.location
+            and (self.location is None or _vague(there) < _vague(self.location))
+        ):
+            self.location = there
         if self.op == "*":
             self.op = report.op
         self.scope = max(self.scope, report.scope, key=_WIDTH.__getitem__)
