@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import grimp
+from importlinter.api import read_configuration
 from jinja2 import Environment
 
 ROOT = Path(__file__).parent.parent
@@ -57,10 +58,8 @@ class Box(NamedTuple):
 
 def layers() -> list[list[str]]:
     """The rooms, from the door down, as the first contract of import-linter has them."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    stated = re.search(r'containers = \["fallback_gate"\]\nlayers = (\[.*?\n\])', text, re.S)
-    assert stated, "pyproject.toml has no contract of layers for the package"
-    return [row.split(" : ") for row in ast.literal_eval(stated[1])]
+    stated = read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"][0]
+    return [row.split(" : ") for row in stated["layers"]]
 
 
 def imports(rooms: Sequence[str]) -> Mapping[tuple[str, str], int]:

@@ -63,6 +63,19 @@ def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         yield report._replace(scope=Scope.UNKNOWN)
 
 
+def partly(
+    id: str, compiler: str, kind: Kind, position: int, text: str, help: str, reason: str | None = None
+) -> Report:
+    """What a line reports that tells how much of a model was taken, where that is not all and nothing is named.
+
+    Without a `reason` the text is the reason, and tells two models apart.
+    """
+    return Report(
+        id, compiler, kind, Scope.PROGRAM, "*", position, text, reason=reason or text, site=None if reason else text,
+        help=help,
+    )  # fmt: skip
+
+
 def unshown(why: str, setting: str, *kinds: Kind) -> Prove:
     """A proof for a stack whose default level does not show these kinds."""
     return _refused(State.UNOBSERVABLE, why, setting, kinds)

@@ -83,7 +83,7 @@ def read_at(
     return judging, here
 
 
-_JUDGES = ("hot", "cold", "budgets", "bounds", "expect_compilers", "expect_ranks", "expect_instruments")
+_MESSAGES = {"rules", "extends", "name", "tests"}  # keys that a file of messages may have
 
 
 def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> JudgingFiles:
@@ -94,10 +94,8 @@ def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> Jud
         declared = policies.load(file, today, shelf)
         if not declared.rules:
             raise InputError(f"{file}: no `rules` stand in it; docs/your-compiler.md shows how to write one")
-        if more := [name for name in _JUDGES if getattr(declared, name)]:
-            what = (
-                f"--rules takes its messages alone, and its `{more[0].partition('_')[0]}` would judge nothing"
-            )
+        if more := _beyond_messages(declared):
+            what = f"--rules takes its messages alone, and its `{more}` would judge nothing"
             raise InputError(f"{file}: {what}: give it as the policy, or name it under `extends` there")
         rules += declared.rules
         files.append(RulesFile(shelf.named(file), declared.summary.sha256))
@@ -111,6 +109,15 @@ def _read(names: Names, reference: str | None, shelf: Shelf, today: date) -> Jud
 
         baseline = baseline_file.load(baseline, shelf)
     return JudgingFiles(policy, tuple(rules), tuple(files), baseline, waiver)
+
+
+def _beyond_messages(declared: Policy) -> str | None:
+    """The first key of a policy that is no message and says something."""
+    from fallback_gate.policy.changes import SECTIONS
+
+    bare = Policy(declared.summary, declared.name)
+    said = (key for field, (key, _) in SECTIONS.items() if getattr(declared, field) != getattr(bare, field))
+    return next((key for key in said if key not in _MESSAGES), None)
 
 
 def changes(old: JudgingFiles, new: JudgingFiles, today: date) -> Iterator[PolicyChange]:

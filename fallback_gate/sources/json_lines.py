@@ -38,7 +38,7 @@ _OPENS = re.compile(rb'\{\s*"')
 _OPENS_NEXT = re.compile(r'\{\s*"')
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TEXT = re.compile(rb'"(?:' + "|".join(_TEXTS).encode() + rb')"\s*:\s*("(?:[^"\\]|\\.)*")')
-_TORCH = re.compile(r"[VDIWEC]\d{4} ")  # a record may quote an object
+_RECORD = re.compile(r"[VDIWEC]\d{4} ")  # of glog's form, which may quote an object
 _BRACE = '{"'
 _FAR = 1024  # bytes from the start of a line in which its envelopes stand
 _MOST_LINES = 20_000  # of one text
@@ -97,8 +97,7 @@ def _plain(line: bytes) -> tuple[bytes, bool]:
                 texts = [text for text in _strings(one) if " " in text]
         opening = around + _host(one)
         for text in dict.fromkeys(texts):
-            parts = text.rstrip("\r\n").replace(_MORE, " ").split("\n", _MOST_LINES)
-            lines += [opening + part.replace("\n", "\r") for part in parts]
+            lines += [opening + part for part in _lines(text)]
     return f"{_MORE}\n".join(lines).encode("utf-8", "replace"), whole
 
 
@@ -125,14 +124,19 @@ def _objects(line: bytes) -> tuple[str, list[dict[str, Any]], bool]:
 def _salvaged(line: bytes) -> Iterator[bytes]:
     """The texts of a line that is no whole object: cut at its start, or behind words that are no envelope."""
     found = _TEXT.findall(line)
-    if found and not _TORCH.match(unwrap(line.decode("utf-8", "replace"))[0]):
+    if found and not _RECORD.match(unwrap(line.decode("utf-8", "replace"))[0]):
         for text in found:
             try:
                 said = _DECODER.decode(text.decode("utf-8", "replace"))
             except ValueError:
                 said = text[1:-1].decode("utf-8", "replace")
-            lines = said.rstrip("\r\n").replace(_MORE, " ").split("\n", _MOST_LINES)
-            yield from (one.replace("\n", "\r").encode("utf-8", "replace") for one in lines)
+            yield from (one.encode("utf-8", "replace") for one in _lines(said))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text; beyond a bound they stay one."""
+    parts = text.rstrip("\r\n").replace(_MORE, " ").split("\n", _MOST_LINES)
+    return (part.replace("\n", "\r") for part in parts)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -216,7 +216,9 @@ def own(tmp_path: Path) -> str:
     [
         ("hot: [{op: gate_attn, why: every token}]", "hot"),
         ("budgets: {graph_break: 0}", "budgets"),
-        ("expect: {compilers: [acme]}", "expect"),
+        ("expect: {compilers: [acme]}", "expect.compilers"),
+        ("proof: {required: [graph_break]}", "proof.required"),
+        ("unlisted: warn", "unlisted"),
         ("extends: ['builtin:llm-decode']", "hot"),
     ],
 )

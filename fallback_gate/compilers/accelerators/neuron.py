@@ -186,17 +186,10 @@ def left_out(evidence: Evidence) -> Iterable[Report]:
         evidence.facts.get(SHARE.id, {}).items(), key=lambda item: item[1]
     ):
         if int(compiled) < int(before):
-            yield Report(
-                id="neuron/partly-compiled",
-                compiler=NAME,
-                kind=Kind.DEVICE_FALLBACK,
-                scope=Scope.PROGRAM,
-                op="*",
-                position=position,
-                text=text,
-                reason=f"{compiled} of {before} arithmetic operators are compiled",
-                help="The level INFO of the logger Neuron names the operators that are not supported.",
-            )
+            help = "The level INFO of the logger Neuron names the operators that are not supported."
+            reason = f"{compiled} of {before} arithmetic operators are compiled"
+            kind = Kind.DEVICE_FALLBACK
+            yield shared.partly("neuron/partly-compiled", NAME, kind, position, text, help, reason)
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_LIST, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -211,18 +212,8 @@ def unnamed(evidence: Evidence) -> Iterable[Report]:
         if how != "be completely"
     ]
     for position, text in sorted(partial):
-        yield Report(
-            id="tflite/partly-delegated",
-            compiler=NAME,
-            kind=Kind.OP_FALLBACK,
-            scope=Scope.PROGRAM,
-            op="*",
-            position=position,
-            text=text,
-            reason=text,
-            site=text,
-            help="Print the interpreter's execution plan, or take the delegate's verbose log, to see which nodes are left.",
-        )
+        help = "Print the interpreter's execution plan, or take the delegate's verbose log, to see which nodes are left."
+        yield shared.partly("tflite/partly-delegated", NAME, Kind.OP_FALLBACK, position, text, help)
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -118,18 +119,8 @@ def unnamed(evidence: Evidence) -> Iterable[Report]:
         evidence.facts.get(SHARE.id, {}).items(), key=lambda item: item[1]
     ):
         if int(part or taken) < int(whole or of):
-            yield Report(
-                id="tidl/partly-offloaded",
-                compiler=NAME,
-                kind=Kind.DEVICE_FALLBACK,
-                scope=Scope.PROGRAM,
-                op="*",
-                position=position,
-                text=text,
-                reason=text,
-                site=text,
-                help="debug_level 1 or 2 names the nodes that are left.",
-            )
+            help = "debug_level 1 or 2 names the nodes that are left."
+            yield shared.partly("tidl/partly-offloaded", NAME, Kind.DEVICE_FALLBACK, position, text, help)
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

@@ -153,12 +153,18 @@ def formatted(text: str) -> LogRecord | None:
         artifact = _ARTIFACT.get(text[match.end()])
     elif match := _FORMATTED.match(text):
         level, artifact = match["l1"] or match["l2"], match["a1"] or match["a2"]
-    elif (match := _ANYWHERE.search(text)) and _NAMED.match(text[: match.start()]):
+    elif (match := _ANYWHERE.match(text[(last := _last(text)) :])) and _NAMED.match(text[:last]):
         artifact = _ARTIFACT.get(match[0][0])  # whatever the format, it names PyTorch's logger or file
         return LogRecord("", match[0], "V", None, "", artifact)
     else:
         return None
     return LogRecord("", text[match.end() :], "V" if level[0] == "D" else level[0], None, "", artifact)
+
+
+def _last(text: str) -> int:
+    """Where the last message of those that may stand anywhere opens: a look at each would take a long line's
+    square."""
+    return max(0, *map(text.rfind, ("Graph break ", "torch._dynamo hit config.", "Output code:")))
 
 
 def until_next(record: Record, limit: int) -> Iterator[Line]:
