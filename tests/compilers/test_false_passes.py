@@ -185,6 +185,20 @@ def test_no_torn_line_of_a_report_of_torch_xla_ends_it(log: str, read: Read) -> 
             assert said["device_fallback"] is not State.PROVEN, (at, lines[at][:length])
 
 
+def test_no_line_of_another_writer_ends_a_report_of_torch_xla(read: Read) -> None:
+    """A thread that prints between the report's lines takes no counter away, and what is cut behind it is cut."""
+    lines = (SAMPLES / "torch_xla/bincount-report.2.9.log").read_text(encoding="utf-8").splitlines()
+    start = lines.index("Metric: CompileTime")
+    whole = read(*lines)
+    assert states(whole, "torch.xla")["device_fallback"] is State.PROVEN
+    last = max(at for at, line in enumerate(lines) if line.startswith("Counter: aten::"))
+    for at in range(start + 1, last + 2):
+        torn = [*lines[:at], "step 12 done"]
+        assert [r.op for r in read(*torn, *lines[at:]).reports] == [r.op for r in whole.reports], at
+        cut = read(*torn, *lines[at : last + 1])
+        assert states(cut, "torch.xla")["device_fallback"] is not State.PROVEN, at
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_a_process_with_the_same_id_that_traced_nothing_owes_a_proof(first: bool, read: Read) -> None:
     """In a container everyone is process 1. The other one's compiler was off, but it exported a graph."""

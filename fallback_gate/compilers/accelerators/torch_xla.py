@@ -51,6 +51,7 @@ _LINES = (
 _REPORT = Pattern(
     r"(?:^|\s)(?:Metric: |Counter: |\s(?:TotalSamples|Accumulator|ValueRate|Rate|Percentiles|Value): )"
 )
+_OWES = Pattern(r"(?:^|\s)(?:Metric|Counter): ")  # a figure on the next line
 _COMPILE_TIME = Pattern(r"(?:^|\s)Metric: CompileTime\s*$")
 _BROKE = Pattern(
     r"Traceback \(most recent call last\)|^Killed|Segmentation fault|core dumped|##\[error\]|KeyboardInterrupt|^Aborted"
@@ -59,10 +60,13 @@ _VALUE = Pattern(r"(?:^|\s)Value: (?P<count>\d{1,15})\s*$")
 
 
 def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A counter of an operator that is not lowered; its value is on the next line."""
-    line = next(iter(record.following(1)), None)
-    value = _VALUE.search(line.text) if line else None
-    if value and int(value["count"]):
+    """A counter of an operator that is not lowered. Its value is on the report's next line; one that is lost,
+    as where another process writes in between, is some value."""
+    said = (line.text for line in record.following(FEW) if _REPORT.search(line.text))
+    value = _VALUE.search(next(said, ""))
+    if value is None:
+        yield by_groups(rule, record, match)
+    elif int(value["count"]):
         yield by_groups(rule, record, match)._replace(reason=f"{value['count']} calls on the CPU")
 
 
@@ -77,11 +81,15 @@ COUNTER = Rule(
     meaning="The operator has no lowering: the graph is cut, and the operator computed on the CPU at each call.",
     help="Replace the operator, or keep it out of the step; .item() and print of a tensor count as well.",
     seen_in=f"{SEEN}, metrics_report()",
-    matches=("Counter: aten::_local_scalar_dense\n  Value: 12", "Counter: torchvision::nms\n  Value: 3"),
+    matches=(
+        "Counter: aten::_local_scalar_dense\n  Value: 12",
+        "Counter: torchvision::nms\nepoch 3 done\n  Value: 3",
+        "Counter: aten::sort\nCounter: aten::topk",
+    ),
     ignores=(
         "Counter: xla::_to_cpu",
         "Counter: CreateXlaTensor",
-        "Counter: aten::sort",
+        "Counter: aten::sort\n  Value: 0",
         "Counter: aten::a b",
     ),
     read=counted,
@@ -143,15 +151,19 @@ def _is_torn(text: str) -> bool:
 
 def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the report is whole, and whether the program ended after it."""
-    closed, inside, after, broke = False, True, 0, False
+    closed, inside, after, broke, last = False, True, 0, False, record.text
     for line in record.following(LONGEST):
-        if inside and (_REPORT.search(line.text) or _is_torn(line.text)):
-            closed = closed or "Counter: xla::" in line.text
+        if _COMPILE_TIME.search(line.text):
+            closed = broke = True
+            break
+        if _REPORT.search(line.text) or (inside and _is_torn(line.text)):
+            inside, closed = True, "Counter: xla::" in line.text or (inside and closed)
+            last = line.text
             continue
-        inside, closed = False, True
+        inside, closed = False, not _OWES.search(last)
         after += bool(line.text.strip())
         broke = broke or bool(_BROKE.search(line.text))
-        if after > FEW or _COMPILE_TIME.search(line.text):
+        if after > FEW:
             break
     state = "cut" if not closed else "ended" if after <= FEW and not broke else "went on"
     yield Sighting(marker.id, record.position, (state,))
