@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.compilers import READERS
-from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, unwrap
+from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, feeds, unwrap
 
 LINE = (
     "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
@@ -307,3 +307,14 @@ def test_whatever_the_line_it_only_gets_shorter(line: str) -> None:
 def test_a_line_without_envelope_is_left_alone(line: str) -> None:
     assert unwrap(line) == (line, BARE)
     assert unwrap(unwrap("[rank1]: " + line)[0]) == (line, BARE)
+
+
+@given(
+    parts=st.lists(st.sampled_from([b"\n", b"\x1f\n", b"\x1f", b"line\r\n", b"x" * 3000]), max_size=12),
+    span=st.tuples(st.integers(0, 20_000), st.integers(0, 20_000)),
+)
+def test_feeds_leave_out_those_within_a_physical_line(parts: list[bytes], span: tuple[int, int]) -> None:
+    data = b"".join(parts)
+    start, end = sorted(min(place, len(data)) for place in span)
+    ends = [at for at in range(start, end) if data[at : at + 1] == b"\n" and data[at - 1 : at] != b"\x1f"]
+    assert feeds(bytearray(data), start, end) == len(ends)
