@@ -147,9 +147,10 @@ class Record:
             at = end + 1
         view.ran_out |= at >= stop and given < limit
 
-    def preceding(self, limit: int) -> Iterator[Line]:
+    def preceding(self, limit: int, *, ranks: bool = False) -> Iterator[Line]:
         """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
 
+        `ranks`: where its own line has no envelope, also those that bear a rank and nothing else.
         Looks back no further than `LONGEST_LINE` bytes, which the window is sure to hold.
         """
         end = self.start - 1
@@ -163,9 +164,15 @@ class Record:
                     return
                 text, envelope = self._unwrap(self.view.text(start, end, start))
                 end = start - 1
-                if envelope.stream == self.envelope.stream and text != _FILLER:
+                mine = envelope.stream == self.envelope.stream
+                mine |= ranks and not self.envelope.stream and envelope.stream == (str(envelope.rank),)
+                if mine and text != _FILLER:
                     break
             yield Line(text, start)
+
+    def is_near(self, literal: bytes) -> bool:
+        """Whether this stands in some line before it that `preceding` might give: a cheap look."""
+        return self.view.buffer.rfind(literal, max(0, self.start - LONGEST_LINE), self.start) >= 0
 
     def continued(
         self,

@@ -45,9 +45,10 @@ def with_rest(line: str) -> list[str]:
     """The line, and the least that makes a record of it."""
     for said, rest in NEEDS_MORE.items():
         if said in line:
-            prefix = re.match(r".*?\] (?:\[\d+/\d+\] )?(?:\[__\w+\] )?", line)
+            lines = line.split("\n")
+            prefix = re.match(r".*?\] (?:\[\d+/\d+\] )?(?:\[__\w+\] )?", lines[-1])
             assert prefix
-            return [line, prefix[0] + rest]
+            return [*lines, prefix[0] + rest]
     return line.split("\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,59 @@ def test_no_line_of_another_writer_ends_a_report_of_torch_xla(read: Read) -> Non
         assert [r.op for r in read(*torn, *lines[at:]).reports] == [r.op for r in whole.reports], at
         cut = read(*torn, *lines[at : last + 1])
         assert states(cut, "torch.xla")["device_fallback"] is not State.PROVEN, at
+
+
+RAISED = [
+    "Traceback (most recent call last):",
+    '  File "/app/tv/modes.py", line 40, in <module>',
+    "    main()",
+    '  File "/app/tv/modes.py", line 31, in main',
+    "    print(served[batch])",
+    "          ~~~~~~^^^^^^^",
+    "KeyError: 3",
+]
+LONG = [
+    *RAISED[:-1],
+    "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+    *["more"] * 9,
+]
+IGNORED = ["Exception ignored in: <function Pool.__del__ at 0x7f>", *RAISED]
+
+
+@pytest.mark.parametrize(
+    ("behind", "proven"),
+    [
+        (RAISED, False),
+        (LONG, False),
+        ([f"[rank0]: {line}" for line in RAISED], False),
+        (
+            [*RAISED[:-1], "During handling of the above exception, another exception occurred:", *RAISED],
+            False,
+        ),
+        ([*RAISED, *(f"served request {number}" for number in range(16))], True),
+        (IGNORED, True),
+        (["/app/tv/modes.py:12: UserWarning: slow", "  main()"], True),
+    ],
+)
+def test_a_program_that_an_exception_ended(behind: list[str], proven: bool, read: Read) -> None:
+    """The list at exit is printed then too. One that is caught is followed by what the program goes on to print."""
+    lines = (SAMPLES / "torch/clean.2.14.1.log").read_text(encoding="utf-8").splitlines()
+    at = next(at for at, line in enumerate(lines) if "attempted to trace the following frames" in line)
+    said = states(read(*lines[:at], *behind, *lines[at:]), "torch.compile")
+    assert {said[kind] for kind in ("graph_break", "eager_frame", "op_fallback")} == {
+        State.PROVEN if proven else State.UNPROVEN
+    }
+
+
+def test_an_exception_outweighs_the_trace_beside_it(read: Read) -> None:
+    """A structured trace does not tell how its process ended."""
+    trace = gzip.decompress((SAMPLES / "torch/trace-clean.2.9.1.log.gz").read_bytes()).decode().splitlines()
+    shown = states(read(*trace), "torch.compile")
+    assert shown["graph_break"] is State.PROVEN
+    pid = trace[0].split()[2]
+    end = f"I1130 02:30:57.001000 {pid} torch/_dynamo/eval_frame.py:837] TorchDynamo attempted to trace the following frames: ["
+    both = states(read(*trace, *RAISED, end), "torch.compile")
+    assert both["graph_break"] is not State.PROVEN
 
 
 @pytest.mark.parametrize("first", [True, False])

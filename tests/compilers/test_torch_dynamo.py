@@ -193,6 +193,38 @@ def test_a_break_in_a_compiled_library_before_two_point_eight(read: Read) -> Non
     assert (report.op, report.location) == ("step", Location(f"{SITE}/optim/lbfgs.py", 330, "step"))
 
 
+FAKE = "call_function serve.rope(*(FakeTensor(..., size=(4,)),), **{}): got RuntimeError('no fake impl')"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        [
+            "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call",
+            f"  Explanation: Dynamo failed to run FX node with fake tensors: {FAKE}",
+        ],
+        [f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {FAKE}"],
+        [f"torch._dynamo.exc.TorchRuntimeError: Failed running {FAKE}"],
+    ],
+    ids=["2.11", "2.7", "2.4"],
+)
+def test_an_operator_without_a_fake_kernel_is_named(error: list[str], read: Read) -> None:
+    """As the program calls it, whether the error ends the program or is swallowed."""
+    place = '  File "/app/nf.py", line 7, in forward'
+    (ended,) = read(*error, "from user code:", place, "    return torch.ops.serve.rope(x)").reports
+    at = "W1130 15:09:42.456000 18669 torch/_dynamo/convert_frame.py:1280] "
+    lines = [
+        "WON'T CONVERT forward /app/nf.py line 6 ",
+        "due to: ",
+        "Traceback (most recent call last):",
+        *error,
+    ]
+    (swallowed,) = read(*(at + line for line in lines)).reports
+    for report in (ended, swallowed):
+        assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "forward")
+        assert report.names == ("forward", "serve::rope", "serve.rope")
+
+
 def test_a_hint_names_no_offending_call(read: Read) -> None:
     said = read(
         *graph_break(

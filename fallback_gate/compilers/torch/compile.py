@@ -28,7 +28,8 @@ process and compile ids; fallbacks are still read, and nothing is proven.
 disabled beside others that compile; a frame without tensor operations; a reference algorithm that was
 compiled in full; scaled_dot_product_attention decomposed for lack of a fused kernel.
 
-**What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. An empty
+**What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
+exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty
 list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
 `fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.graph_breaks import offending_call
+from fallback_gate.compilers.torch.graph_breaks import failed_on_fake_tensors, offending_call
 from fallback_gate.compilers.torch.log import (
     RAISED,
     LogRecord,
@@ -50,8 +51,10 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     cause = next((message.strip() for message in further if RAISED.match(message)), "")
     if cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {next(further, '')}".strip()
+    called = failed_on_fake_tensors("\n".join((cause, *islice(further, 2)))) if "ake " in cause else ()
     limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
     report = _of_frame(rule, record, log, match)
+    report = report._replace(names=report.names + called)
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
         yield report._replace(kind=kind, reason=cause or "the frame runs in eager")

@@ -51,6 +51,7 @@ _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line 
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
 _SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
 _METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
+_NODE = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
 _OPERATOR = Pattern(r"(?<![\w./-])(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(
@@ -224,9 +225,17 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
         return (found["name"],)
+    if called := failed_on_fake_tensors(f"{reason}\n{text}"):
+        return called
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
         return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
     return ()
+
+
+def failed_on_fake_tensors(text: str) -> tuple[str, ...]:
+    """The names of the call that Dynamo could not run on fake tensors: `call_function serve.rope(*(FakeTensor...`."""
+    found = _NODE.search(text)
+    return tuple(dict.fromkeys((operator(found["name"]), found["name"]))) if found else ()
 
 
 def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from re import Match
 
 from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
+LONGEST_MESSAGE = 16  # lines of an exception's text
+LONGEST_TRACEBACK = 400  # lines
+_FRAME = Pattern(r'\s+File "[^"]+", line \d')
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
 _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 
@@ -62,6 +67,23 @@ def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
     else:
         frames = tuple(f"{name} {place}" for name, place in listed)
         yield Sighting(marker.id, record.position, ("whole", *frames), log.pid, None, log.when)
+
+
+def _raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """That an exception ended the program: its traceback is the last that was written before PyTorch's records
+    at exit. torch.distributed puts the rank in front of it, and nothing in front of those.
+    """
+    log = opened(record.text, match, None)
+    if not log or not log.prefix or not record.is_near(b'  File "'):
+        return
+    lines = (text for text, _ in record.preceding(LONGEST_TRACEBACK, ranks=True) if not parse(text))
+    if not any(map(_FRAME.match, islice(lines, LONGEST_MESSAGE))):
+        return
+    opening = next((text for text in lines if text.startswith("Traceback (most recent call last)")), "")
+    if not (
+        opening and next(lines, "").startswith("Exception ignored in")
+    ):  # while the interpreter cleans up
+        yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
 
 
 def _marker(
@@ -129,6 +151,20 @@ MARKERS = (
         r"TorchDynamo compilation metrics:",
         "The process ended in order.",
         _I + "TorchDynamo compilation metrics:",
+    ),
+    Marker(
+        id="torch/raised",
+        compiler=NAME,
+        anchor=("attempted to trace the following frames", "TorchDynamo compilation metrics:"),
+        pattern=r"TorchDynamo (?:attempted to trace the following frames: \[|compilation metrics:)",
+        shows="An exception ended the program: what it would have compiled next is not in the log.",
+        seen_in="2.7 to 2.14",
+        matches=(
+            'Traceback (most recent call last):\n  File "/app/serve.py", line 12, in <module>\n    step(x)\n'
+            f"AssertionError\n{_I}TorchDynamo attempted to trace the following frames: [",
+        ),
+        ignores=(f"served 12 requests\n{_I}TorchDynamo attempted to trace the following frames: [",),
+        read=_raised,
     ),
     _marker(
         "dynamo-debug",

@@ -24,6 +24,7 @@ _EAGER = ("eager", "aot_eager")
 _BACK = 60  # seconds that the clock of one process may run back
 _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no record tells
 _FORMATTED = "torch/formatted"
+_RAISED = "torch/raised"
 _ENDS = ("torch/frames-listed", "torch/metrics")
 
 
@@ -59,7 +60,7 @@ class _Facts(NamedTuple):
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Weigh one process: the best that its text log and its structured trace prove of each kind."""
     proof = dict(_of_text(evidence))
-    if several(evidence):
+    if several(evidence) or _RAISED in evidence.facts:
         return proof
     for kind, traced in (trace_proof.prove(evidence) or {}).items():
         if traced.state is State.PROVEN or proof[kind].state is not State.PROVEN:
@@ -182,6 +183,8 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"
     if not facts.ended:
         return "the log ends before Dynamo's list of traced frames: the compile phase may go on"
+    if _RAISED in evidence.facts:
+        return "an exception ended the program: what it would have compiled next is not in the log"
     if mixed := several(evidence):
         return mixed
     lost = [frame for frame in facts.listed or () if frame not in facts.started.values()]
@@ -207,7 +210,7 @@ def _open(kind: Kind, evidence: Evidence, facts: _Facts, why: str) -> Proof:
     off = "torch/compiler-off" in evidence.rules
     known = off or facts.ended or facts.cut or _FORMATTED in evidence.facts
     if known or level_shows.get(kind, True):
-        return Proof(State.UNPROVEN, why, None, SETTING)
+        return Proof(State.UNPROVEN, why, None, None if _RAISED in evidence.facts else SETTING)
     return Proof(State.UNOBSERVABLE, f"this level prints no {kind.value}, or not all; {why}", None, SETTING)
 
 
