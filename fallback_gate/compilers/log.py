@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import closing, near_miss
+from fallback_gate.compilers import closing, ending, near_miss
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting, compiled
@@ -30,6 +30,7 @@ class LogEvidence:
     closings: int = 0  # lines that are closing records, or look like one
     inner: bool = False  # the header of a sealed log stands among its lines
     broken_off: bool = False  # reading it took too long
+    failed: str | None = None  # why its program did not come to its end in order
 
     def attest(self, written: int) -> None:
         """The log's seal holds, and covers so many closing records: if there are just these, they count.
@@ -69,6 +70,7 @@ class LogEvidence:
                 self.of(process, compiler).follow(evidence)
         self.extent.bytes = other.extent.bytes
         self.extent.ranks |= other.extent.ranks
+        self.failed = other.failed
         self.extent.local_ranks |= other.extent.local_ranks
         self.closings += other.closings
         self.inner |= other.inner
@@ -150,6 +152,7 @@ def gather(
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
+        said.failed = ending.failed(scan.last_lines())
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True
@@ -175,8 +178,7 @@ def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey],
                 evidence.count(report)
                 tell(book.advised(report), process)
             evidence.markers = book.own_markers.get(compiler, {})
-            if said.extent.problem:
-                evidence.trouble.append(said.extent.problem)
+            evidence.trouble += filter(None, (said.extent.problem, said.failed))
 
 
 def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tuple[Report, ProcessKey]]:

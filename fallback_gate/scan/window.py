@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors
 from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
-from fallback_gate.sources.envelope import branches, feeds
+from fallback_gate.sources.envelope import branches, feeds, unwrap
 from fallback_gate.sources.later import ACROSS, SIGNS
 from fallback_gate.sources.parts import FIRST, HISTORY, STEP, Part
 
@@ -223,6 +223,12 @@ class Scan:
         """How much of the allowance was used so far."""
         view = self._view
         return Overlap(FIRST_ALLOWANCE - view.allowance, FIRST_ALLOWANCE - min(view.lowest, view.allowance))
+
+    def last_lines(self) -> Iterator[str]:
+        """The lines at the end of what was read, without their envelopes, the last one first; not many."""
+        view = self._view
+        text = view.text(max(0, view.end - LONGEST_LINE), view.end, view.end)
+        return (unwrap(line, view.branches)[0] for line in reversed(text.split("\n")))
 
     def waiting(self) -> Iterator[Hit]:
         """The hits that wait for what stands behind them, as of what the window holds. They come again."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
+from fallback_gate.compilers import READERS, ending
 from fallback_gate.model import State
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
@@ -227,7 +227,7 @@ IGNORED = ["Exception ignored in: <function Pool.__del__ at 0x7f>", *RAISED]
             [*RAISED[:-1], "During handling of the above exception, another exception occurred:", *RAISED],
             False,
         ),
-        ([*RAISED, *(f"served request {number}" for number in range(16))], True),
+        ([*RAISED, *(f"served request {number}" for number in range(ending.NEAR))], True),
         (IGNORED, True),
         (["/app/tv/modes.py:12: UserWarning: slow", "  main()"], True),
     ],

@@ -238,6 +238,9 @@ def test_a_build_is_proven_by_its_debug_level_and_by_what_came_after(read: Read)
         "KeyboardInterrupt",
         "[00:34:06] /project/src/x.cc:1: Warning: x",
         "/opt/tvm/x.py:12: UserWarning: x",
+        "INFO:te_c",
+        "WAR",
+        "DEBUG:autotvm",
         "",
     ],
 )
@@ -285,6 +288,17 @@ def test_a_module_in_which_all_is_offloaded_passes_only_whole(read: Read) -> Non
         assert part.reports == []
         if part.evidence.processes:
             assert states(part, "tvm.byoc") == {"op_fallback": State.UNPROVEN}, cut
+
+
+def test_what_stands_behind_a_function_is_not_its_own(read: Read) -> None:
+    """Lines of another print behind the last `return` neither hide a call nor leave the module whole."""
+    lines = sample("byoc-tensorrt-module.0.27.log")
+    last = max(at for at, line in enumerate(lines) if line.startswith("        return "))
+    lines = lines[: last + 1]
+    behind = ['            R.func_attr({"Composite": "tensorrt.nn.softmax"})', "            return gv_1"]
+    said = read(*lines, "", *behind)
+    assert [r.position for r in said.reports] == [r.position for r in read(*lines).reports] != []
+    assert states(said, "tvm.byoc") == {"op_fallback": State.UNPROVEN}
 
 
 def test_a_module_that_was_lowered_proves_nothing(read: Read) -> None:

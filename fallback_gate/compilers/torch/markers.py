@@ -6,18 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from re import Match
 
+from fallback_gate.compilers import ending
 from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
-from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-LONGEST_MESSAGE = 16  # lines of an exception's text
-LONGEST_TRACEBACK = 400  # lines
-_FRAME = Pattern(r'\s+File "[^"]+", line \d')
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
 _V = "V1130 00:35:14.025000 7839 torch/_inductor/graph.py:2613] "
 
@@ -76,13 +72,8 @@ def _raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
     log = opened(record.text, match, None)
     if not log or not log.prefix or not record.is_near(b'  File "'):
         return
-    lines = (text for text, _ in record.preceding(LONGEST_TRACEBACK, ranks=True) if not parse(text))
-    if not any(map(_FRAME.match, islice(lines, LONGEST_MESSAGE))):
-        return
-    opening = next((text for text in lines if text.startswith("Traceback (most recent call last)")), "")
-    if not (
-        opening and next(lines, "").startswith("Exception ignored in")
-    ):  # while the interpreter cleans up
+    before = (line.text for line in record.preceding(ending.NEAR + ending.FAR, ranks=True))
+    if ending.raised(text for text in before if not parse(text)):
         yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
 
 

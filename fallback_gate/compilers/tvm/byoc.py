@@ -61,6 +61,7 @@ class Function:
     called: set[str] = field(default_factory=set)  # functions of the module
     lowered: bool = False
     ended: bool = False
+    torn: bool = False  # lines that stand behind its end are of something else
 
 
 def functions(record: Record) -> list[Function]:
@@ -98,14 +99,15 @@ def functions(record: Record) -> list[Function]:
 
 def _read(function: Function, line: Line, bare: str) -> None:
     """Take one statement of a function's own body."""
-    if not function.relax:
+    if function.ended or not function.relax:
+        function.torn = function.ended
         return
     if bare.startswith("R.func_attr("):
         offloaded = _CODEGEN.search(bare)
         function.target = offloaded["target"] if offloaded else function.target
         function.composite = function.composite or bool(_COMPOSITE.search(bare))
         return
-    function.ended = function.ended or bare.startswith("return ")
+    function.ended = bare.startswith("return ")
     rest = line.text
     while called := _CALLED.search(rest):
         function.called.add(called["name"])
@@ -145,7 +147,8 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
     called = set().union(*(function.called for function in outer)) if outer else set()
     there = {function.name for function in module}
     state = "whole"
-    if not all(function.ended or not function.relax for function in module) or not parts <= called <= there:
+    whole = all((function.ended and not function.torn) or not function.relax for function in module)
+    if not whole or not parts <= called <= there:
         state = "cut"
     elif any(function.lowered for function in outer):
         state = "lowered"

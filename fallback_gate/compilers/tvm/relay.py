@@ -179,7 +179,7 @@ def lowered(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
         if _CRASH.search(line.text):
             state = "broken"
             break
-        if not _OWN.search(line.text):
+        if not _OWN.search(line.text) and not _TORN.match(line.text):
             cut = record.view.buffer.find(b"\n", line.at, record.view.end) < 0
             state = "open" if cut else "ended"
             break
@@ -196,6 +196,9 @@ _OWN = Pattern(
     r"^\s|^$|\b(?:autotvm|te_compiler|compile_engine|strategy|topi|auto_scheduler|relay)\b|^TVM will apply|\w\.(?:cc|h|py):\d+:"
     r"|^-{5,}$|is not optimized|^Cannot find |^Config for target=|^One or more operators have not been tuned"
     r"|^Implementation \S+ for \S+ has cost|^\[\d\d:\d\d:\d\d\]"
+)
+_TORN = Pattern(
+    r"(?:D(?:E(?:B(?:UG?)?)?)?|I(?:NF?)?|W(?:A(?:R(?:N(?:IN?)?)?)?)?|(?:DEBUG|INFO|WARNING)(?::\w*)?)$"
 )
 
 MARKERS = (

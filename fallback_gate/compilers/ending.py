@@ -1,0 +1,48 @@
+"""Room 3: whether a program broke off, as the last lines of its log tell.
+
+What a run that failed would have compiled next, nobody knows: it proves nothing. An exception's traceback ends
+such a log, or what a shell, a launcher or a CI system says of a program that a signal ended or that came back
+with a status of its own. A traceback that the program goes on behind was caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, islice
+
+from fallback_gate.patterns import Pattern
+
+NEAR = 24  # lines from the end in which the program says that it failed, the longest text of an exception among them
+FAR = 400  # lines of a traceback
+
+_FRAME = Pattern(r' +File "[^"]+", line \d')
+_TRACEBACK = "Traceback (most recent call last)"
+_IGNORED = "Exception ignored in"  # while the interpreter cleans up
+_SIGNAL = "(?:Segmentation fault|Killed|Aborted|Terminated|Bus error|Illegal instruction)"
+_FAILED = Pattern(
+    rf"{_SIGNAL}(?: \(core dumped\))?\s*$|.{{0,200}}: line \d{{1,6}}: +\d+ {_SIGNAL}\b"  # a shell's
+    r"|terminate called after throwing an instance of "
+    r"|(?:##\[error\])?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
+    r"|ERROR: Job failed(?::|$)|(?:ERROR: )?script returned exit code [1-9]|Exited with code exit status [1-9]"
+    r"|.{0,80}error: .{0,80}: Exited with exit code [1-9]|.{0,40}\bCANCELLED AT .{0,80}\bDUE TO "
+    r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
+)
+
+
+def raised(lines: Iterable[str]) -> bool:
+    """Whether an exception's traceback ends the lines, which are given nearest to the end first."""
+    left = iter(lines)
+    if not any(map(_FRAME.match, islice(left, NEAR))):
+        return False
+    opening = next((line for line in islice(left, FAR) if line.startswith(_TRACEBACK)), "")
+    return not (opening and next(left, "").startswith(_IGNORED))
+
+
+def failed(lines: Iterable[str]) -> str | None:
+    """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
+    None where nothing tells so."""
+    rest = filter(str.strip, lines)
+    last = list(islice(rest, NEAR))
+    if said := next(filter(_FAILED.match, last), None):
+        return f"the run failed, as the log's end says: {said.strip()[:120]}"
+    return "the run failed: an exception ends the log" if raised(chain(last, rest)) else None

@@ -1,0 +1,91 @@
+"""Room 3: a run that failed proves nothing, whatever its compiler printed before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers import ending
+
+Read = Callable[..., Any]
+
+MODULE = [
+    "@I.ir_module",
+    "class Module:",
+    "    @R.function",
+    '    def fused_tensorrt(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):',
+    '        R.func_attr({"Codegen": "tensorrt"})',
+    "        return gv",
+    "    @R.function",
+    '    def main(x: R.Tensor((16, 64), dtype="float32")) -> R.Tensor((16, 4), dtype="float32"):',
+    "        cls = Module",
+    '        lv: R.Tensor((16, 4), dtype="float32") = cls.fused_tensorrt(x)',
+    "        return lv",
+    "",
+]
+RAISED = [
+    "Traceback (most recent call last):",
+    '  File "/app/serve.py", line 40, in <module>',
+    "    main()",
+    "KeyError: 3",
+]
+TORCHRUN = [
+    "Traceback (most recent call last):",
+    '  File "/usr/local/bin/torchrun", line 8, in <module>',
+    "    sys.exit(main())",
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+    "============================================================",
+    "serve.py FAILED",
+    "------------------------------------------------------------",
+    "Root Cause (first observed failure):",
+    "[0]:",
+    "  exitcode  : 1 (pid: 4711)",
+    "============================================================",
+]
+
+
+@pytest.mark.parametrize(
+    ("end", "failed"),
+    [
+        (RAISED, True),
+        ([f"2026-11-30T12:00:00.0000000Z {line}" for line in RAISED], True),
+        ([*RAISED, "", "##[error]Process completed with exit code 1."], True),
+        (TORCHRUN, True),
+        (["./serve.sh: line 3:  4711 Segmentation fault      (core dumped) python serve.py"], True),
+        (["Segmentation fault (core dumped)"], True),
+        (["Killed"], True),
+        (["bash: line 1:   449 Killed                  python serve.py"], True),
+        (
+            ["terminate called after throwing an instance of 'std::bad_alloc'", "  what():  std::bad_alloc"],
+            True,
+        ),
+        (["##[error]Process completed with exit code 137.", "Post job cleanup."], True),
+        (["ERROR: Job failed: exit code 1"], True),
+        (["ERROR: script returned exit code 1", "Finished: FAILURE"], True),
+        (["srun: error: node7: task 0: Exited with exit code 1"], True),
+        (
+            ["slurmstepd: error: *** JOB 71 ON node7 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT ***"],
+            True,
+        ),
+        ([*RAISED, *(f"served request {number}" for number in range(ending.NEAR))], False),
+        (["Exception ignored in: <function Pool.__del__ at 0x7f>", *RAISED], False),
+        (["Killed the old server first", "served 12 requests"], False),
+        (["##[error]Process completed with exit code 0."], False),
+        (["no Segmentation fault was seen"], False),
+        (["served 12 requests"], False),
+    ],
+)
+def test_a_run_that_failed_proves_nothing(end: list[str], failed: bool, read: Read) -> None:
+    said = read(*MODULE, *end)
+    (by,) = said.evidence.processes.values()
+    assert bool(by["tvm.byoc"].trouble) is failed
+    assert bool(said.evidence.failed) is failed
+
+
+def test_the_line_that_says_so_is_told(read: Read) -> None:
+    said = read(*MODULE, "##[error]Process completed with exit code 137.")
+    assert said.evidence.failed == (
+        "the run failed, as the log's end says: Process completed with exit code 137."
+    )
