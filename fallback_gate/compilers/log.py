@@ -152,7 +152,7 @@ def gather(
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
-        said.failed = ending.failed(scan.last_lines())
+        said.failed = next(filter(None, map(ending.failed, scan.last_lines())), None)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True

@@ -224,11 +224,15 @@ class Scan:
         view = self._view
         return Overlap(FIRST_ALLOWANCE - view.allowance, FIRST_ALLOWANCE - min(view.lowest, view.allowance))
 
-    def last_lines(self) -> Iterator[str]:
-        """The lines at the end of what was read, without their envelopes, the last one first; not many."""
-        view = self._view
+    def last_lines(self) -> list[list[str]]:
+        """The lines at the end of what was read, not many, without their envelopes: those of each writer, the
+        last one first."""
+        view, by_writer = self._view, dict[tuple[str, ...], list[str]]()
         text = view.text(max(0, view.end - LONGEST_LINE), view.end, view.end)
-        return (unwrap(line, view.branches)[0] for line in reversed(text.split("\n")))
+        for line in reversed(text.split("\n")):
+            said, envelope = unwrap(line, view.branches)
+            by_writer.setdefault(envelope.stream, []).append(said)
+        return list(by_writer.values())
 
     def waiting(self) -> Iterator[Hit]:
         """The hits that wait for what stands behind them, as of what the window holds. They come again."""

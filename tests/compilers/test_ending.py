@@ -53,6 +53,7 @@ TORCHRUN = [
         ([f"2026-11-30T12:00:00.0000000Z {line}" for line in RAISED], True),
         ([*RAISED, "", "##[error]Process completed with exit code 1."], True),
         (TORCHRUN, True),
+        ([*(f"[rank1]: {line}" for line in RAISED), *(f"[rank0]: request {n}" for n in range(60))], True),
         (["./serve.sh: line 3:  4711 Segmentation fault      (core dumped) python serve.py"], True),
         (["Segmentation fault (core dumped)"], True),
         (["Killed"], True),
