@@ -114,6 +114,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "aoti_torch_xpu_": ("torch.compile",),
     "aoti_torch_mps_": ("torch.compile",),
     "aoti_torch_proxy_executor_call": ("torch.compile",),
+    "_DeviceGuard(": ("torch.compile",),
     "aoti_torch_call_dispatcher": ("torch.compile",),
     ", 0, PyUnicode_FromString(": ("torch.compile",),
     "findSchemaOrThrow(": ("torch.compile",),

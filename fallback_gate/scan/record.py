@@ -124,7 +124,9 @@ class Record:
         return self._unwrap(self.view.buffer[self.start : self.end].decode("utf-8", "replace"))[0]
 
     def position_at(self, at: int) -> int:
-        """The position of a later line of the window, by any byte of it."""
+        """The position of another line of the window, by its first byte, or any byte of a later one."""
+        if self.counts_lines and at < self.start:
+            return self.position - feeds(self.view.buffer, at, self.start)
         if self.counts_lines:
             return self.position + feeds(self.view.buffer, self.start, at)
         return self.position + at - self.start
@@ -171,8 +173,9 @@ class Record:
             yield Line(text, start)
 
     def is_near(self, literal: bytes) -> bool:
-        """Whether this stands in some line before it that `preceding` might give: a cheap look."""
-        return self.view.buffer.rfind(literal, max(0, self.start - LONGEST_LINE), self.start) >= 0
+        """Whether this stands shortly before or behind its line: a cheap look, before its lines are read."""
+        view, start = self.view, max(0, self.start - LONGEST_LINE)
+        return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE)) >= 0
 
     def continued(
         self,

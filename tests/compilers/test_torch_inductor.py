@@ -294,3 +294,23 @@ def test_attention_that_was_not_fused(read: Read) -> None:
     line = f"{SITE}/nn/attention/flex_attention.py:1704: UserWarning: flex_attention called without torch.compile() - this will use an unfused implementation"
     (report,) = read(line).reports
     assert (report.kind, report.op) == (Kind.REFERENCE_KERNEL, "flex_attention")
+
+
+def test_a_cpu_kernel_in_the_wrapper_of_a_gpu_graph(read: Read) -> None:
+    """It counts where no list of partitions tells of it; a wrapper for the CPU has no guard of a device."""
+    at = "V1130 15:14:27.909000 2606 torch/_inductor/graph.py:2552] [0/0] "
+    code = f"{at}[__output_code]         "
+    wrapper = [
+        f"{code}with torch.cuda._DeviceGuard(0):",
+        f"{code}    triton_poi_fused_gt_0.run(buf0, buf5, 256, stream=stream0)",
+        f"{code}cpp_fused__to_copy_relu_1(buf2)",
+        f"{code}with torch.cuda._DeviceGuard(0):",
+    ]
+    reports = read(*wrapper).reports
+    assert {(r.id, r.kind, r.op, r.position, r.hint) for r in reports} == {
+        ("torch/cpu-kernel", Kind.DEVICE_FALLBACK, "*", 3, True)
+    }
+    assert {r.compile_id for r in reports} == {"0/0"}
+    assert read(*(line for line in wrapper if "Guard" not in line)).reports == []
+    assert read(*(line for line in wrapper if "cpp_fused" not in line)).reports == []
+    assert read(*(line.replace("__output_code", "__aot_graphs") for line in wrapper)).reports == []

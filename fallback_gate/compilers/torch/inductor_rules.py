@@ -140,6 +140,31 @@ CALLED = Rule(
     read=inductor.called,
 )
 
+ON_CPU = Rule(
+    id="torch/cpu-kernel",
+    compiler=NAME,
+    anchor=("_DeviceGuard(",),
+    pattern=r"(?:^\t|\[__output_code\] )\s*with torch\.(?!cpu\b)\w+\._DeviceGuard\(",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="A part of the accelerator's graph is computed on the CPU: tensors are copied there and back.",
+    help="Look for .cpu(), a tensor that is made without device=, or a constant on the CPU in the compiled code; "
+    "TORCH_LOGS=cudagraphs names the operator and the user's line.",
+    seen_in="2.11 (run), artifact output_code and structured traces",
+    matches=(
+        _CODE
+        + "        cpp_fused__to_copy_relu_1(buf2)\n"
+        + _CODE
+        + "        with torch.cuda._DeviceGuard(0):",
+        "\t        with torch.cuda._DeviceGuard(0):\n\t            pass\n\t        cpp_fused_add_0(buf2)",
+    ),
+    ignores=(
+        _CODE + "        with torch.cuda._DeviceGuard(0):",
+        "        cpp_fused_add_0(buf2)\n        with torch.cuda._DeviceGuard(0):",
+    ),
+    read=inductor.on_cpu,
+)
+
 DISPATCHED_FROM_CPP = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
@@ -271,6 +296,7 @@ RULES = (
     CALLED,
     CALLED_WHERE_FORMATTED,
     CALLED_FROM_CPP,
+    ON_CPU,
     DISPATCHED_FROM_CPP,
     PROXY_EXECUTOR,
     COMPLEX,

@@ -18,7 +18,8 @@ artifact is written: a break is `restart_reasons` of the frame, and one in a bra
 so there the absence of graph breaks is not proven. Up to 2.2 there is no trace at all.
 
 **When it is silent.** A process that compiles nothing writes no record, with the compiler off for instance.
-The file has no end mark: that each frame that started is done is all that shows its end.
+The file has no end mark: that each frame that started is done is all that shows its end. That an exception ended
+the process, only its text log tells: give both.
 
 Seen in 2.4.1, 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1.
 """
