@@ -67,6 +67,7 @@ VALUES = said("aten::sort", names=("aten.sort.values",))
 A = said("aten::topk", at=("a.py", 3, "warm"))
 A_OTHER = said("aten::topk", at=("a.py", 3, "decode"))
 A_QUALIFIED = said("aten::topk", at=("a.py", 3, "Sampler.warm"))
+A_DECODE = said("aten::topk", at=("a.py", 3, "Sampler.decode"))
 
 IN_A = said("aten::topk", stack=("warm",), files=("a.py",))
 IN_B = said("aten::topk", stack=("decode",), files=("b.py",))
@@ -82,6 +83,7 @@ NOWHERE = said("aten::topk")
         ("layer: '/embed/*'", EMBED, NO_LAYER),
         ("op: aten.sort.stable", STABLE, VALUES),
         ("function: warm", A, A_OTHER),
+        ("function: Sampler.decode", A_DECODE, A),  # no other words for the same function
         ("function: warm", IN_A, IN_B),
         ("file: a.py", IN_A, IN_B),
         ("file: a.py", IN_A, NOWHERE),
