@@ -89,6 +89,9 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ('file: "app/moe/*.py"', event("f", at=("/app/moe/decoder.py", 1, None))),
         ("file: ./moe/decoder.py", ATTN),
         ("file: app/moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        # as it stands in the log
+        ("file: /app/tests/../moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        ('file: "/app//moe/*.py"', event("f", at=("/app//moe/decoder.py", 1, None))),
         ('layer: "*.self_attn"', LAYER),
         ("kinds: op_fallback", SORT),
         ('kinds: "*_fallback"', SORT),
@@ -266,6 +269,8 @@ def test_a_site_is_judged_by_its_own_names(tmp_path: Path) -> None:
         ("function: '*'", FRAME, Class.HOT),
         ("op: '*'", FRAME, Class.HOT),
         ("op: '?*'", FRAME, Class.HOT),
+        ("op: '[a-z]*'", FRAME, Class.HOT),
+        ("function: '*[_.]*'", FRAME, Class.HOT),
         ("op: ['*', forward]", FRAME, Class.HOT),
         ("file: '*/decoder.py'", FRAME, Class.HOT),
         ("kinds: [eager_frame]", FRAME, Class.HOT),

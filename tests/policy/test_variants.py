@@ -102,6 +102,11 @@ def test_a_cold_entry_allows_only_what_it_matches_in_all_reports(
         assert reports[0] is other or "some of its reports" in str(found.why)
 
 
+def test_what_no_entry_names_is_said_to_be_so_however_many_its_places(tmp_path: Path) -> None:
+    found = judged(tmp_path, f"cold: [{{function: elsewhere, {OURS}}}]\n", A, A_OTHER)
+    assert (found.decision, found.why) == (Decision.BLOCKED, "no entry of the policy names it")
+
+
 @pytest.mark.parametrize(
     ("entry", "reports"),
     [
