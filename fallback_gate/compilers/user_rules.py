@@ -155,7 +155,7 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pattern = regex.compile(said.pattern, regex.MULTILINE if (said.lines or 1) > 1 else 0)
+            pattern = regex.compile(said.pattern, regex.MULTILINE)
     except regex.error as error:
         yield Fault(key, f"the pattern is not valid: {error}", "correct it (the syntax of Python's regex)")
         return
