@@ -167,7 +167,7 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
             if group not in GROUPS:
                 from difflib import get_close_matches
 
-                near = get_close_matches(group, GROUPS, n=1, cutoff=0.0)[0]
+                near = get_close_matches(group, GROUPS, cutoff=0.0)[0]
                 advice = f"the nearest known one is {near} (known: {', '.join(GROUPS)})"
                 yield Fault(key, f"the pattern has an unknown named group {group}", advice)
     yield from _tried(said, pattern)

@@ -19,7 +19,7 @@ MOST_KEPT = 8192  # of what is worked out once: more than a policy has keys
 
 _SET = re.compile(r"\[!?\]?[^\]]*\]")
 _ROOT = re.compile(r"/|[A-Za-z]:/")  # in front of a path that the log tells whole
-_UP = re.compile(r"(?:\.\./)*")
+_UP = re.compile(r"^(?:\.\./)+")
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -45,8 +45,7 @@ def flaw(glob: str) -> str | None:
         return "has blanks around it"
     if not glob.isprintable():
         return "holds a control character"
-    rest = _SET.sub("", glob)
-    if "[" in rest:
+    if any("[" in rest for rest in _SET.split(glob)):
         return "has a [ without its ]"
     for found in _SET.findall(glob):
         inner = found[1:-1].removeprefix("!")
@@ -141,7 +140,7 @@ def file_loosely(globs: tuple[str, ...], path: str) -> bool:
     globs, path = _paths(globs), _direct(path)
     if _ROOT.match(path):
         return matches(_loose(globs, "/"), path)
-    return _loosely(globs, _UP.sub("", path, count=1), "/")
+    return _loosely(globs, _UP.sub("", path), "/")
 
 
 def slashed(path: str) -> str:
@@ -159,7 +158,7 @@ def _direct(path: str) -> str:
 def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
     """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
     paths = tuple(_direct(glob) if is_literal(glob) else slashed(glob).removeprefix("./") for glob in globs)
-    return (*paths, *(path.removeprefix("*/") for path in paths if path.startswith("*/")))
+    return tuple(dict.fromkeys((*paths, *(path.removeprefix("*/") for path in paths))))
 
 
 def _loosely(globs: tuple[str, ...], name: str, separator: str) -> bool:

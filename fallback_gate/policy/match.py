@@ -195,12 +195,9 @@ def _functions_at(event: Event, place: Place) -> tuple[str, ...]:
 
 def _innermost(event: Event, place: Place) -> tuple[str, ...]:
     """The spellings of the innermost user function; of a break or a frame, `op` is that function."""
-    top = names.function(place.stack[0]) if place.stack else None
-    at = names.function(place.function) if place.function else None
-    if at and top and _last(at) == _last(top):
-        return (at, top)
-    if at or top:
-        return (at or top or "",)
+    told = tuple(names.function(name) for name in (place.function, *place.stack[:1]) if name)
+    if told:
+        return told if len(set(map(_last, told))) == 1 else told[:1]
     is_function = event.scope in (Scope.SITE, Scope.REGION) and "::" not in event.op and event.op != "*"
     return (event.op,) if is_function else ()
 

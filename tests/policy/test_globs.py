@@ -20,6 +20,17 @@ def test_globs_match_as_those_of_python_and_as_they_are_written(patterns: tuple[
 
 
 @pytest.mark.parametrize(
+    ("glob", "wild"),
+    [
+        ("*", True), ("?*", True), ("*.*", True), ("*::*", True), ("*/", True), ("*\\*", True), ("[ab]*", True),
+        ("* *", True), ("[!_]", True), ("X", False), ("X*", False), ("*a*", False), ("[a]b", False), ("*.X", False),
+    ],
+)  # fmt: skip
+def test_what_names_nothing(glob: str, wild: bool) -> None:
+    assert globs.is_wild(glob) is wild
+
+
+@pytest.mark.parametrize(
     "glob",
     [
         "a" * 1000,

@@ -176,8 +176,8 @@ def test_hot_does_not_match(tmp_path: Path, entry: str, subject: Event) -> None:
         ("function: gate_attn", ATTN),
         ("function: 'gate_*'", ATTN),
         # two spellings of the innermost function
-        ("function: warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm",))),
-        ("function: Sampler.warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm",))),
+        ("function: warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm", "main"))),
+        ("function: Sampler.warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm", "main"))),
         ('op: "[*]"', COMPLEX),  # what names no operator, and nothing else
         ('function: "*forward"', event("f", stack=("DecoderLayer.forward",))),
         ('file: "*/attention.py"', ATTN),
@@ -210,6 +210,7 @@ def test_cold_matches(tmp_path: Path, entry: str, subject: Event) -> None:
         ("function: Softmax", LAYER),  # an operator is no function
         ("function: 'aten::topk'", event("aten::topk", scope=Scope.SITE)),
         ("function: decode", event("f", at=("a.py", 3, "warm"), stack=("decode",))),  # a caller
+        ("function: '*'", event("*", scope=Scope.SITE)),  # no function is told
         ('function: "*forward"', ATTN),  # not the innermost
         ("function: forward", event("f", stack=("DecoderLayer.forward",))),  # not as the log tells it
         ("function: DecoderLayer.forward", event("f", stack=("forward",))),  # the log does not tell the class
