@@ -157,7 +157,7 @@ def _direct(path: str) -> str:
 @lru_cache(maxsize=MOST_KEPT)
 def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
     """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
-    paths = tuple(_direct(glob) if is_literal(glob) else slashed(glob).removeprefix("./") for glob in globs)
+    paths = tuple(map(_direct, globs))
     return tuple(dict.fromkeys((*paths, *(path.removeprefix("*/") for path in paths))))
 
 

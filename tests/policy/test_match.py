@@ -91,6 +91,7 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ("file: app/moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
         # as it stands in the log
         ("file: /app/tests/../moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        ('file: "/app/*/../moe/*.py"', event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
         ('file: "/app//moe/*.py"', event("f", at=("/app//moe/decoder.py", 1, None))),
         ('layer: "*.self_attn"', LAYER),
         ("kinds: op_fallback", SORT),
