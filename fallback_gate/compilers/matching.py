@@ -40,7 +40,7 @@ class Budget:
 def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
     """The reports of one rule on one record; empty where its pattern does not match."""
     if rule.read:
-        match = _first(rule, record, budget)
+        match = next(_matches(rule, record, budget), None)
         return rule.read(rule, record, match) if match else ()
     found = {match.groups(): match for match in _matches(rule, record, budget)}
     return [by_groups(rule, record, match) for match in found.values()]
@@ -51,7 +51,7 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
 
     Each line of a user's marker is kept: in which order they come is what they prove.
     """
-    match = _first(marker, record, budget)
+    match = next(_matches(marker, record, budget), None)
     if marker.limit is not None and (match or _ends_otherwise(marker, record.text)):
         id = marker.id if match else marker.id + OTHERWISE
         return (Sighting(id, record.position, (str(record.position),)),)
@@ -71,15 +71,6 @@ def says_anchor(entry: Rule | Marker, text: str) -> bool:
     """Whether the line says an anchor itself, rather than quoting it."""
     anchors = (compiled(expression(anchor.encode()).decode()).search(text) for anchor in entry.anchor)
     return any(anchor and is_said(text, anchor) for anchor in anchors)
-
-
-def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
-    """The first match that is not told of."""
-    if rule.limit is None:
-        match = compiled(rule.pattern).search(record.text)
-        if match is None or is_said(record.text, match):
-            return match
-    return next(_matches(rule, record, budget), None)
 
 
 def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:
@@ -104,10 +95,8 @@ def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Ma
     """The matches of a pattern that we do not trust, while its time lasts."""
     began = time.process_time()
     try:
-        lines = rule.lines if isinstance(rule, Rule) else 1
-        yield from compiled_with_limit(rule.pattern, lines=lines)(
-            text, timeout=min(rule.limit or 0, max(budget.left, 0.001))
-        )
+        search = compiled_with_limit(rule.pattern)
+        yield from search(text, timeout=min(rule.limit or 0, max(budget.left, 0.001)))
     except TimeoutError:
         if budget.left >= (rule.limit or 0):
             raise OutOfTime(

@@ -130,7 +130,8 @@ class Evidence:
             why := f"{sighting.marker} tells more than {MOST_FACTS} things, not all are kept"
         ) not in self.trouble:
             self.trouble.append(why)
-        self.last[sighting.marker] = max(sighting.position, self.last.get(sighting.marker, -1))
+        last = self.last.get(sighting.marker, sighting.position)
+        self.last[sighting.marker] = max(sighting.position, last)
         self.counts[sighting.marker] = self.counts.get(sighting.marker, 0) + 1
         self._saw(sighting.when)
         if sighting.since is not None and self.span is not None:
@@ -163,8 +164,9 @@ class Evidence:
                     again = self.again.setdefault(marker, {})
                     again[fact] = again.get(fact, 0) + times
                 mine.setdefault(fact, position)
-            self.last[marker] = max(self.last.get(marker, -1), other.last.get(marker, -1))
             self.counts[marker] = self.counts.get(marker, 0) + other.counts.get(marker, 0)
+        for marker, position in other.last.items():
+            self.last[marker] = max(position, self.last.get(marker, position))
         self.reported |= other.reported
         for rule, count in other.rules.items():
             self.rules[rule] = self.rules.get(rule, 0) + count
@@ -251,12 +253,11 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def compiled_with_limit(pattern: str, *, lines: int = 1) -> Callable[..., Iterator[Match[str]]]:
+def compiled_with_limit(pattern: str) -> Callable[..., Iterator[Match[str]]]:
     """The search of a pattern that we do not trust: `regex` can be given a `timeout` in seconds.
 
-    `lines` that it is tried on: of several, `$` is the end of any, since nobody knows which is the last.
+    Of several lines, `$` is the end of any, since nobody knows which is the last.
     """
     import regex
 
-    flags = regex.MULTILINE if lines > 1 else 0
-    return cast("Callable[..., Iterator[Match[str]]]", regex.compile(pattern, flags).finditer)
+    return cast("Callable[..., Iterator[Match[str]]]", regex.compile(pattern, regex.MULTILINE).finditer)

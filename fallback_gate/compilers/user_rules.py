@@ -155,7 +155,7 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pattern = regex.compile(said.pattern, regex.MULTILINE if (said.lines or 1) > 1 else 0)
+            pattern = regex.compile(said.pattern, regex.MULTILINE)
     except regex.error as error:
         yield Fault(key, f"the pattern is not valid: {error}", "correct it (the syntax of Python's regex)")
         return
@@ -167,7 +167,7 @@ def _pattern(said: UserRule) -> Iterator[Fault]:
             if group not in GROUPS:
                 from difflib import get_close_matches
 
-                near = get_close_matches(group, GROUPS, n=1, cutoff=0.0)[0]
+                near = get_close_matches(group, GROUPS, cutoff=0.0)[0]
                 advice = f"the nearest known one is {near} (known: {', '.join(GROUPS)})"
                 yield Fault(key, f"the pattern has an unknown named group {group}", advice)
     yield from _tried(said, pattern)

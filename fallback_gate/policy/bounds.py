@@ -20,19 +20,17 @@ def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:
         place = ("instruments", instrument)
         for name, value in checks.mapping(page, place, limits, (*known, *settable)).items():
             text = checks.text(page, (*place, name), value)
-            if name in settable:
-                setting = None if text is None else measures.fraction(text)
-                if setting is not None:
-                    source = page.source((*place, name))
-                    found.append(Bound(instrument, name, Limit(str(text), "=", setting), source))
-                elif text is not None:
-                    page.complain((*place, name), f"{shown(text)} is no percentage", 'write one, "70%"')
+            if text is None:
                 continue
-            read = None if text is None else measures.limit(text, known[name].unit)
+            if name in settable:
+                setting, advice = measures.fraction(text), 'write one, "70%"'
+                read = "is no percentage" if setting is None else Limit(text, "=", setting)
+            else:
+                read = measures.limit(text, known[name].unit)
+                advice = f'write a limit, "{"<=30%" if known[name].unit == "share" else "<=600"}"'
             if isinstance(read, str):
-                example = "<=30%" if known[name].unit == "share" else "<=600"
-                page.complain((*place, name), f"{shown(text)} {read}", f'write a limit, "{example}"')
-            elif read is not None:
+                page.complain((*place, name), f"{shown(text)} {read}", advice)
+            else:
                 found.append(Bound(instrument, name, read, page.source((*place, name))))
     return tuple(found)
 

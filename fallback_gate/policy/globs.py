@@ -18,6 +18,8 @@ LONGEST_GLOB = 1000
 MOST_KEPT = 8192  # of what is worked out once: more than a policy has keys
 
 _SET = re.compile(r"\[!?\]?[^\]]*\]")
+_ROOT = re.compile(r"/|[A-Za-z]:/")  # in front of a path that the log tells whole
+_UP = re.compile(r"^(?:\.\./)+")
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -43,8 +45,7 @@ def flaw(glob: str) -> str | None:
         return "has blanks around it"
     if not glob.isprintable():
         return "holds a control character"
-    rest = _SET.sub("", glob)
-    if "[" in rest:
+    if any("[" in rest for rest in _SET.split(glob)):
         return "has a [ without its ]"
     for found in _SET.findall(glob):
         inner = found[1:-1].removeprefix("!")
@@ -87,15 +88,10 @@ def _comparable(globs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _bare(globs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(glob for glob in _comparable(globs) if "." not in glob)
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def _methods(globs: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods that globs name with a class in front."""
-    found = (re.search(r"(?:^|[.*])[A-Z]\w*\.(\w+)$", glob) for glob in globs)
-    return tuple(match[1].lower() for match in found if match)
+def _methods(globs: tuple[str, ...]) -> frozenset[str]:
+    """The methods that globs name with a class in front: each without and with its class."""
+    found = (re.search(r"(?:^|[.*])([A-Z]\w*\.(\w+))$", glob) for glob in globs)
+    return frozenset(name.lower() for match in found if match for name in match.groups())
 
 
 def operator(globs: tuple[str, ...], name: str) -> bool:
@@ -108,9 +104,12 @@ def operator_bare(globs: tuple[str, ...], name: str) -> bool:
 
     What may be an overload counts as one.
     """
-    said = wide_forms(name)
-    whole, bare = _comparable(globs), _bare(globs)
-    return any(matches(whole, form) or matches(bare, form.rpartition(".")[2]) for form in said)
+    return any(_whole_or_last(globs, form) for form in wide_forms(name))
+
+
+def _whole_or_last(globs: tuple[str, ...], form: str) -> bool:
+    globs = _comparable(globs)
+    return matches(globs, form) or matches(globs, form.rpartition(".")[2])
 
 
 def operator_as_function(globs: tuple[str, ...], name: str) -> bool:
@@ -119,9 +118,7 @@ def operator_as_function(globs: tuple[str, ...], name: str) -> bool:
     `Router.forward` may be meant by a log that says only `forward`, as in `function_loosely`.
     """
     name = name.lower()
-    if "." not in name and matches(_methods(globs), name):
-        return True
-    return matches(_comparable(globs), name) or matches(_bare(globs), name.rpartition(".")[2])
+    return name in _methods(globs) or _whole_or_last(globs, name)
 
 
 def function_loosely(globs: tuple[str, ...], name: str) -> bool:
@@ -130,7 +127,7 @@ def function_loosely(globs: tuple[str, ...], name: str) -> bool:
     A log that says only `forward` does not tell the class: `*Layer.forward` may be meant. A log that
     says `DecoderLayer.forward` tells more than the glob `forward` asks for.
     """
-    return matches(_loose(globs, "."), name) or ("." not in name and matches(_last(globs, "."), name))
+    return _loosely(globs, name, ".")
 
 
 def file(globs: tuple[str, ...], path: str) -> bool:
@@ -141,7 +138,9 @@ def file(globs: tuple[str, ...], path: str) -> bool:
 def file_loosely(globs: tuple[str, ...], path: str) -> bool:
     """Whether one of the globs may mean a file, as far as the log tells its path: see `function_loosely`."""
     globs, path = _paths(globs), _direct(path)
-    return matches(_loose(globs, "/"), path) or ("/" not in path and matches(_last(globs, "/"), path))
+    if _ROOT.match(path):
+        return matches(_loose(globs, "/"), path)
+    return _loosely(globs, _UP.sub("", path), "/")
 
 
 def slashed(path: str) -> str:
@@ -158,8 +157,14 @@ def _direct(path: str) -> str:
 @lru_cache(maxsize=MOST_KEPT)
 def _paths(globs: tuple[str, ...]) -> tuple[str, ...]:
     """The globs over paths, and what `*/` in front of one leaves when there is no folder."""
-    paths = tuple(slashed(glob).removeprefix("./") for glob in globs)
-    return (*paths, *(path.removeprefix("*/") for path in paths if path.startswith("*/")))
+    paths = tuple(map(_direct, globs))
+    return tuple(dict.fromkeys((*paths, *(path.removeprefix("*/") for path in paths))))
+
+
+def _loosely(globs: tuple[str, ...], name: str, separator: str) -> bool:
+    """Whether one of the globs may mean a name of which the log tells perhaps only the last parts."""
+    told = name.count(separator) + 1
+    return matches(_loose(globs, separator), name) or matches(_last(globs, separator, told), name)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -169,7 +174,7 @@ def _loose(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _last(globs: tuple[str, ...], separator: str) -> tuple[str, ...]:
-    """The last part of each glob, where it names something."""
-    parts = (glob.rpartition(separator)[2] for glob in globs)
+def _last(globs: tuple[str, ...], separator: str, count: int) -> tuple[str, ...]:
+    """The last parts of each glob, so many, where they name something."""
+    parts = (separator.join(glob.split(separator)[-count:]) for glob in globs)
     return tuple(part for part in parts if not is_wild(part))

@@ -63,7 +63,7 @@ def _why_unlisted(event: Event, policy: Policy, today: date) -> str:
     if event.variants is not None:
         shown = replace(event, variants=None)
         for one in (shown, *(_at(place, shown) for place in event.variants.places[:_PLACES])):
-            if _allowed_by(one, policy, today, by_name=False) is not None:
+            if _allowed_by(one, policy, today) is not None:
                 return _MORE if event.variants.overflowed else _SOME
     return "no entry of the policy names it"
 
@@ -74,7 +74,7 @@ def _at(place: Place, event: Event) -> Event:
     return replace(event, location=where, stack=place.stack, files=place.files)
 
 
-def _allowed_by(event: Event, policy: Policy, today: date, by_name: bool) -> ColdEntry | None:
+def _allowed_by(event: Event, policy: Policy, today: date, by_name: bool = False) -> ColdEntry | None:
     """The cold entry that allows an event; one without a `max_count` before one that has to count."""
     found = [
         entry
@@ -129,7 +129,7 @@ def _hot_op(patterns: tuple[str, ...], event: Event) -> bool | None:
     said = _variants(event)
     layers = (layer for layer in said.layers if layer)
     things = (event.op, *(op[0] for op in said.ops), *said.names, *layers)
-    if any(globs.operator_bare(patterns, name) for name in things if name != "*"):
+    if any(globs.operator_bare(patterns, name) for name in things):
         return True
     if any(globs.operator_as_function(patterns, name) for name in _functions(event)):
         return True
@@ -195,12 +195,9 @@ def _functions_at(event: Event, place: Place) -> tuple[str, ...]:
 
 def _innermost(event: Event, place: Place) -> tuple[str, ...]:
     """The spellings of the innermost user function; of a break or a frame, `op` is that function."""
-    top = names.function(place.stack[0]) if place.stack else None
-    at = names.function(place.function) if place.function else None
-    if at and top and _last(at) == _last(top):
-        return (at, top)
-    if at or top:
-        return (at or top or "",)
+    told = tuple(names.function(name) for name in (place.function, *place.stack[:1]) if name)
+    if told:
+        return told if len(set(map(_last, told))) == 1 else told[:1]
     is_function = event.scope in (Scope.SITE, Scope.REGION) and "::" not in event.op and event.op != "*"
     return (event.op,) if is_function else ()
 

@@ -48,9 +48,11 @@ def waivers(old: Waiver | None, new: Waiver | None) -> Iterator[PolicyChange]:
     at = (old.path, new.path)
     if old.release != new.release:
         yield PolicyChange(Direction.LOOSENED, "waiver", f"for release {old.release} -> {new.release}", *at)
-    if old.expires != new.expires:
-        direction = Direction.LOOSENED if new.expires > old.expires else Direction.TIGHTENED
-        yield PolicyChange(direction, "waiver", f"until {old.expires} -> {new.expires}", *at)
+    until = f"until {old.expires} -> {new.expires}"
+    if new.expires > old.expires:
+        yield PolicyChange(Direction.LOOSENED, "waiver", until, *at)
+    if new.expires < old.expires:
+        yield PolicyChange(Direction.TIGHTENED, "waiver", until, *at)
     if old.events != new.events:
         what = f"{_events(old.events)} -> {_events(new.events)}"
         if new.events is None or (old.events is not None and new.events - old.events):

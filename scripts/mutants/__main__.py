@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,9 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the choice")
     parser.add_argument("--files", nargs="*", default=["*.py"], help="of what is chosen, only these files")
-    parser.add_argument("--again", action="store_true", help="only those that were tried and not killed")
+    parser.add_argument(
+        "--again", action="store_true", help="of the last run, with its sample, those that were not killed"
+    )
     parser.add_argument("--go-on", action="store_true", help="only those that were not tried; or both")
     parser.add_argument("--minutes", type=float, help="stop then; they come in an order at random")
     parser.add_argument("--tests", nargs="*", help="in place of the room's own and those of pyproject.toml")
@@ -60,12 +62,12 @@ def main() -> int:
 def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     """Try the mutants of a room, and keep what became of them; returns pytest's exit code."""
     kept = KEPT / f"{options.room}.json"
-    whole, results = chosen(options, config), {}
+    last: dict[str, Any] = {"sample": options.sample, "seed": options.seed, "chosen": (), "results": ()}
     if (options.again or options.go_on) and kept.exists():
-        known = {
-            one["name"]: Result(**one) for one in json.loads(kept.read_text(encoding="utf-8"))["results"]
-        }
-        results = {mutant.name: known[mutant.name] for mutant in whole if mutant.name in known}
+        last = json.loads(kept.read_text(encoding="utf-8"))
+    whole = chosen(options.room, last, config["whole"].get(options.room, ()))
+    known = {one["name"]: Result(**one) for one in last["results"]}
+    results = {mutant.name: known[mutant.name] for mutant in whole if mutant.name in known}
     mutants = [mutant for mutant in whole if any(mutant.file.match(glob) for glob in options.files)]
     alive = {one.name for one in results.values() if one.state != KILLED}
     wanted = alive if options.again else set()
@@ -74,7 +76,7 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     if options.again or options.go_on:
         mutants = [one for one in mutants if one.name in wanted]
     random.Random(options.seed).shuffle(mutants)  # so that a run that is stopped has tried a sample
-    about = {"sample": options.sample, "seed": options.seed, "chosen": [one.name for one in whole]}
+    about = {"sample": last["sample"], "seed": last["seed"], "chosen": [one.name for one in whole]}
     tried = Counter[str]()
 
     def keep() -> None:
@@ -105,15 +107,17 @@ def hunt(options: argparse.Namespace, config: dict[str, Any]) -> int:
     return code
 
 
-def chosen(options: argparse.Namespace, config: dict[str, Any]) -> list[Mutant]:
-    """The mutants of the room; with a sample, all of the files listed as whole and so many of the rest."""
-    mutants = list(_all(options.room))
-    whole = config["whole"].get(options.room, ())
-    rest = [one for one in mutants if not any(one.file.match(glob) for glob in whole)]
-    if options.sample is None or options.sample >= len(rest):
+def chosen(room: str, last: dict[str, Any], files: Sequence[str]) -> list[Mutant]:
+    """The mutants of the room; with a sample, all of `files` and so many of the rest.
+
+    A run that goes on keeps the sample of the last one, less what the code has no more.
+    """
+    mutants, sample = list(_all(room)), last["sample"]
+    rest = [one.name for one in mutants if not any(one.file.match(glob) for glob in files)]
+    if sample is None or sample >= len(rest):
         return mutants
-    taken = {one.name for one in random.Random(options.seed).sample(rest, options.sample)}
-    left = {one.name for one in rest} - taken
+    taken = set(last["chosen"] or random.Random(last["seed"]).sample(rest, sample))
+    left = set(rest) - taken
     return [one for one in mutants if one.name not in left]
 
 

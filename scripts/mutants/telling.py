@@ -60,7 +60,7 @@ def _rows(room: str, run: dict[str, Any], whole: Sequence[str]) -> Iterator[str]
         file = Path(name.split()[0])
         if any(file.match(glob) for glob in whole):
             return ", ".join(whole)
-        return f"of the other files {run['sample']} at random (seed {run['seed']})"
+        return f"a sample of the other files (seed {run['seed']})"
 
     chosen = Counter(map(part, run["chosen"]))
     for what, of in chosen.items():

@@ -95,6 +95,14 @@ def test_clean_counters_in_a_sealed_log_prove_what_dynamo_does(tmp_path: Path) -
     assert verdict.processes[0].compilers[0].version == "2.14.1"
 
 
+@pytest.mark.parametrize(("left_out", "kinds"), [(0, DYNAMO), (1, DYNAMO - {Kind.EAGER_FRAME})])
+def test_why_clean_counters_prove_it(left_out: int, kinds: set[Kind]) -> None:
+    """One function that is left out may have been given to another back end."""
+    why = "the process counts 1 frames, each compiled whole: no break, no frame given up, no limit, no error"
+    found = closing_torch.HEARINGS["torch.compile"].proves({**CLEAN, "left_out": left_out})
+    assert found == dict.fromkeys(kinds, why)
+
+
 @pytest.mark.parametrize(
     ("lines", "genuine"),
     [

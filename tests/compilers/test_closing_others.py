@@ -97,7 +97,7 @@ def models(*changed: dict[str, Any], **more: Any) -> dict[str, Any]:
     [
         (models({"asked": "AUTO:GPU.0,CPU", "devices": ["(CPU)", "NPU.1"]}), [("openvino/auto-device-missing", "GPU", "AUTO:GPU.0,CPU runs the model on CPU, NPU", ("GPU",))]),
         (models({"asked": "AUTO:GPU(5),CPU", "devices": ["CPU"]}), [("openvino/auto-device-missing", "GPU", "AUTO:GPU(5),CPU runs the model on CPU", ("GPU",))]),
-        (models({"asked": "AUTO:GPU.1,CPU", "devices": ["(GPU.0)"]}), []),
+        (models({"asked": "AUTO:GPU.1,CPU", "devices": ["(GPU.0)"]}), []), (models({"asked": "AUTO:XPU,CPU", "devices": ["(XPU)"]}), []),
         (models({"asked": "MULTI:GPU,CPU"}), []), (models({"asked": "AUTO"}), []), (models({"asked": "AUTO:GPU", "devices": []}), []),
         (models({"asked": "AUTO:GPU,CPU"}, {"asked": "AUTO:NPU,CPU"}), [
             ("openvino/auto-device-missing", "GPU", "AUTO:GPU,CPU runs the model on CPU", ("GPU",)),

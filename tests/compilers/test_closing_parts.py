@@ -266,6 +266,10 @@ def test_a_report_of_a_record_word_for_word(read: Read) -> None:
         ({"stances": [{"stance": "eager_then_compile"}], "asked": [CLEAN["asked"][0], {**GATE, "disabled": False}]}, "gate_attn",
          "given to torch.compile, and never called twice under eager_then_compile: it ran in eager, if at all",
          Location("/app/moe/decoder.py", 42, "gate_attn"), ("gate_attn",), False),
+        ({"stances": [{"stance": "eager_then_compile"}], "asked": [CLEAN["asked"][0], {"backend": "inductor"}]}, "*",
+         "given to torch.compile, and never called twice under eager_then_compile: it ran in eager, if at all", None, (), False),
+        ({**IDLE, "stances": [{"stance": "eager_then_compile"}], "asked": [{**GATE, "disabled": False}]}, "*",
+         "torch.compile was asked for, and no frame was traced: set_stance('eager_then_compile')", None, (), False),
         ({"asked": [{**CLEAN["asked"][0], "backend": "aot_eager"}]}, "*",
          "backend=aot_eager: the graphs of forward run in eager", None, (), False),
         ({"asked": [CLEAN["asked"][0], GATE]}, "gate_attn", "given to torch.compile, and torch.compiler.disable is on it",
@@ -312,6 +316,7 @@ def test_what_each_report_of_torch_compile_says(
         {"switched_off": ["A"]},  # frames were traced all the same
         {"frames": {"total": 1}, "attempts": 0, "switched_off": ["A"]},
         {"stances": [{"stance": "default"}]},
+        {"stances": [{"stance": "default"}], "asked": [CLEAN["asked"][0], {**GATE, "disabled": False}]},  # nor called, it may be
         {"asked": [{**GATE, "backend": "eager", "disabled": False}]},  # never traced
         {"asked": [{**CLEAN["asked"][0], "disabled": True}]},  # traced all the same
         {"graph_breaks": {"x": 0}},

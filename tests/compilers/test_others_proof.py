@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
+from fallback_gate.compilers import READERS, shared
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.model import Kind, State
+from fallback_gate.model import Kind, Proof, State
 from tests.compilers.conftest import family
 
 Read = Callable[..., Any]
@@ -155,3 +155,14 @@ def test_a_stack_that_shows_no_end_proves_nothing(reader: Any) -> None:
     proofs = reader.prove(Evidence())
     assert reader.required <= proofs.keys()
     assert all(proof.state is not State.PROVEN and proof.why for proof in proofs.values())
+
+
+@pytest.mark.parametrize(
+    ("prove", "state"), [(shared.unshown, State.UNOBSERVABLE), (shared.unended, State.UNPROVEN)]
+)
+@pytest.mark.parametrize(("setting", "said"), [("LOG=2", "LOG=2"), ("", None)])
+def test_a_refusal_says_why_and_what_would_show_it(
+    prove: Callable[..., Any], state: State, setting: str, said: str | None
+) -> None:
+    refused = prove("it is silent", setting, DEVICE, OPERATOR)(Evidence())
+    assert refused == dict.fromkeys((DEVICE, OPERATOR), Proof(state, "it is silent", None, said))

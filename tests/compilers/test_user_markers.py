@@ -68,3 +68,21 @@ def test_each_compile_speaks_for_itself(
         assert proof.state is State.UNPROVEN
         assert why in proof.why
         assert proof.setting == ("set ACME_REPORT=2" if LEVEL in declared else None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "lines", "line"),
+    [
+        (ENDS, "compiling|report on|finished|compiling|finished", 5),
+        (ENDS, "compiling|finished|compiling|report on|finished", 2),
+        (ENDS, "compiling|report on|compiling|finished", 4),
+        ((ALL,), "done, level 2|done, level 0|done, level 2", 2),
+        (ENDS, "compiling|report on|finished|compiling", None),  # no line ends it
+    ],
+)
+def test_the_line_at_which_a_compile_ends_that_proves_nothing(
+    declared: tuple[Marker, ...], lines: str, line: int | None, read: Callable[..., Any]
+) -> None:
+    text = [f"acme: {said}" for said in lines.split("|")]
+    (evidence,) = read(*text, book=Book(READERS, declared)).evidence.all()
+    assert by_markers(evidence, frozenset())[KIND].line == line

@@ -54,9 +54,10 @@ def test_a_rule() -> None:
 
 def test_a_marker() -> None:
     assert faults(MARKER) == ()
-    marker = read(MARKER, "policy.yaml:7")
+    marker = read(replace(MARKER, setting="set ACME_REPORT=2"), "policy.yaml:7")
     assert isinstance(marker, Marker)
     assert (marker.proves, marker.ends, marker.limit) == ({Kind.OP_FALLBACK}, True, USER_PATTERN_SECONDS)
+    assert marker.setting == "set ACME_REPORT=2"
 
 
 @pytest.mark.parametrize("missing", ["id", "compiler", "anchor", "pattern", "kind", "scope"])
@@ -133,6 +134,14 @@ def test_all_faults_at_once() -> None:
     said = replace(GOOD, anchor="no", pattern="nothing (?P<opp>x)", ignores=())
     keys = [fault.key for fault in faults(said)]
     assert keys == [("anchor",), ("pattern",), ("matches", 0), ("matches", 1)]
+
+
+def test_half_a_surrogate_pair_is_a_character_as_any_other() -> None:
+    """A policy can hold one, as YAML's \\ud800."""
+    pattern, line = "acme: no kernel for \ud800(?P<op>\\w+)", "acme: no kernel for \ud800sort"
+    assert faults(replace(GOOD, pattern=pattern, matches=(line,))) == ()
+    (fault,) = faults(replace(GOOD, pattern="\ud800" * 1400))
+    assert "longer than 4096 bytes" in fault.what  # of three bytes each
 
 
 def test_counted_repeats_of_a_usual_size_are_none() -> None:

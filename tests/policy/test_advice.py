@@ -43,6 +43,11 @@ def codes(folder: Path, text: str, today: date = TODAY) -> list[str]:
         (f"hot: [{{op: x, file: a.py}}]\ncold: [{{op: x*, {OURS}}}]", []),
         (f"cold: [{{op: 'aten::*', {OURS}}}, {{{COLD}}}]", ["shadowed"]),
         (f"cold: [{{{COLD}}}, {{op: 'aten::*', {OURS}}}]", ["shadowed"]),
+        # `sort` alone is no operator of a namespace to a cold entry: the first one is the smaller
+        (
+            f"cold: [{{op: [sort, 'aten::sort'], {OURS}}}, {{op: [sort, 'aten::sort', 'moe::sort'], {OURS}}}]",
+            ["shadowed"],
+        ),
         (f"cold: [{{op: 'aten::*', max_count: 3, {OURS}}}, {{{COLD}}}]", []),
         (f"cold:\n  - {{{COLD}}}\n  - {{{COLD}}}", ["shadowed"]),
         (f"cold: [{{{COLD}}}, {{op: 'aten::topk', kinds: [op_fallback], {OURS}}}]", []),
@@ -83,6 +88,21 @@ def test_advice(tmp_path: Path, text: str, expected: list[str]) -> None:
 )
 def test_dates(tmp_path: Path, today: date, expected: list[str]) -> None:
     assert codes(tmp_path, f"cold: [{{{COLD}}}]\n", today) == expected
+
+
+@pytest.mark.parametrize("section", ["cold", "unhot"])
+@pytest.mark.parametrize(
+    ("today", "what"),
+    [
+        (date(2027, 3, 31), "expires on 2027-03-31, owner serving-team"),
+        (date(2027, 4, 1), "expired on 2027-03-31, owner serving-team: take it out, or decide again"),
+    ],
+)
+def test_an_entry_that_ends_is_named_with_its_section(
+    tmp_path: Path, section: str, today: date, what: str
+) -> None:
+    rules = policy(tmp_path, f"{section}: [{{op: x, {OURS}}}]\n", today)
+    assert f"the {section} entry {what}" in [one.text for one in advise(rules, today, SOON, READERS)]
 
 
 def test_what_a_run_does_not_use(tmp_path: Path) -> None:

@@ -73,6 +73,14 @@ def test_a_bad_case_says_where(tmp_path: Path, case: str, words: list[str]) -> N
     assert "policy.yaml:3: " in told[0]
 
 
+def test_cases_stand_in_a_list(tmp_path: Path) -> None:
+    path = written(tmp_path, "version: 1\ntests: {name: x, verdict: pass, text: t}\n")
+    with pytest.raises(PolicyError) as caught:
+        load(path, TODAY)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}:2: must be a list and is a mapping (tests); ")
+
+
 def test_the_page_s_example_is_valid(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
     example = next(block for block in page.split("```yaml\n") if block.startswith("tests:")).split("```")[0]

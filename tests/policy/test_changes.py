@@ -17,7 +17,7 @@ from fallback_gate.policy import ColdEntry, HotEntry, Policy, judge, limits, loa
 from fallback_gate.policy.changes import SECTIONS, compare
 from fallback_gate.policy.entry import MATCH_KEYS
 from fallback_gate.policy.shipped import names
-from tests.policy.make import TODAY, event, policy
+from tests.policy.make import TODAY, event, policy, written
 
 L, C, T, N = Direction.LOOSENED, Direction.CHANGED, Direction.TIGHTENED, Direction.NEUTRAL
 OURS = "reason: r, owner: o, expires: 2027-03-31"
@@ -123,6 +123,12 @@ TABLE: list[tuple[str, str, str, list[tuple[Direction, str, str]], list[tuple[Di
      [(C, "rollback", "a.plan -> b.plan")], [(C, "rollback", "b.plan -> a.plan")]),
     ("tests", "tests: [{name: t, verdict: pass, text: x}]", "", [(N, "tests", "the case t removed")],
      [(N, "tests", "the case t added")]),
+    ("a case", "tests: [{name: t, verdict: pass, text: x}]", "tests: [{name: t, verdict: blocked, text: x}]",
+     [(N, "tests", "the case t changed")], [(N, "tests", "the case t changed")]),
+    # each stays as it is, though the wide one, which now stands first, could take the place of the narrow one
+    ("the order of entries that count", f"cold: [{{op: 'aten::sort', max_count: 1, {OURS}}}, {{op: 'aten::*', max_count: 1, {OURS}}}]",
+     f"cold: [{{op: 'aten::*', max_count: 1, {OURS}}}, {{op: 'aten::sort', max_count: 1, {OURS}}}]",
+     [(C, "cold", "in another order")], [(C, "cold", "in another order")]),
     ("a message", f"rules: [{{{MESSAGE}, kind: op_fallback, scope: operator}}]", "", [(L, "rules", "own/m of mine removed")],
      [(T, "rules", "own/m of mine added")]),
     ("a message that warns", f"unlisted: warn\nrules: [{{{MESSAGE}, kind: op_fallback, scope: operator}}]", "unlisted: warn",
@@ -186,6 +192,38 @@ def test_each_key_in_both_directions(
         holds(told(found), wanted)
         assert {change.direction for change in found} - {N, T} <= {row[0] for row in wanted}
     assert told(compare(one, one, TODAY)) == []
+
+
+RULE = f"rules: [{{{MESSAGE}, kind: op_fallback, scope: operator}}]"
+CASE = "tests: [{name: t, verdict: %s, text: x}]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("hot: [{op: 'aten::*'}]", "hot: [{op: 'aten::sort'}]", ("old.yaml:2", "new.yaml:2")),  # narrowed
+        ("hot: [{op: 'aten::sort'}]", "hot: [{op: 'aten::*'}]", ("old.yaml:2", "new.yaml:2")),  # widened
+        ("hot: [{op: x}]\nname: p", "hot: [{op: x}, {op: y}]\nname: p", (None, "new.yaml:2")),
+        (f"cold: [{{op: a, {OURS}}}]", f"cold: [{{op: 'a*', {OURS}}}]", ("old.yaml:2", "new.yaml:2")),
+        (f"cold: [{{op: 'a*', {OURS}}}]", f"cold: [{{op: a, {OURS}}}]", ("old.yaml:2", "new.yaml:2")),
+        (f"cold: [{{op: a, {OURS}}}]", "", ("old.yaml:2", None)),
+        ("", f"cold: [{{op: a, {OURS}}}]", (None, "new.yaml:2")),
+        (RULE, RULE.replace("scope: operator", "scope: operator, meaning: slow"), ("old.yaml:2", "new.yaml:2")),
+        (RULE, "", ("old.yaml:2", None)),
+        (CASE % "pass", CASE % "blocked", ("old.yaml:2", "new.yaml:2")),
+        (CASE % "pass", "", ("old.yaml:2", None)),
+        ("", CASE % "pass", (None, "new.yaml:2")),
+    ],
+)  # fmt: skip
+def test_a_change_names_both_places(
+    tmp_path: Path, old: str, new: str, places: tuple[str | None, str | None]
+) -> None:
+    one, other = (
+        load(written(tmp_path, f"version: 1\n{text}\n", name), TODAY)
+        for text, name in ((old, "old.yaml"), (new, "new.yaml"))
+    )
+    (change,) = [found for found in compare(one, other, TODAY) if found.key != "name"]
+    assert (change.old and Path(change.old).name, change.new and Path(change.new).name) == places
 
 
 def test_no_key_of_the_language_is_forgotten() -> None:

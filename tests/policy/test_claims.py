@@ -96,6 +96,7 @@ def test_the_rollback_is_seen_from_the_file_that_names_it(tmp_path: Path) -> Non
     assert said.rollback is not None
     assert Path(said.rollback.artefact) == tmp_path / "base" / "old" / "engine.plan"
     assert (said.rollback.version, said.rollback.built) == ("10.9", date(2026, 11, 1))
+    assert said.rollback.place.endswith("base.yaml:3")
     assert [claim.source for claim in said.claims] == ["base"]
     own = load(
         written(

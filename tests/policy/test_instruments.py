@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.errors import PolicyError
-from fallback_gate.model import Decision
+from fallback_gate.model import Class, Decision, Finding
 from fallback_gate.model.measures import QUANTITIES, SETTINGS, Cost, Limit, Measurement, State, limit
 from fallback_gate.policy import judge, load
 from fallback_gate.policy.instruments import hold
@@ -68,6 +68,23 @@ def test_what_is_no_limit_of_a_share(text: str, tmp_path: Path) -> None:
         load(path, TODAY)
 
 
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ("counters: {hbm_above: lots}", "'lots' is no percentage (instruments.counters.hbm_above); write one, \"70%\""),
+        ("counters: {hbm_above: 130%}", "'130%' is no percentage (instruments.counters.hbm_above); write one, \"70%\""),
+        ("counters: {hbm_above: 70}", "must be text and is a number (instruments.counters.hbm_above); "),
+        ("trace: {steps: 2}", "must be text and is a number (instruments.trace.steps); "),
+    ],
+)  # fmt: skip
+def test_what_is_no_amount_is_told_once(tmp_path: Path, said: str, what: str) -> None:
+    path = written(tmp_path, f"version: 1\ninstruments: {{{said}}}\n")
+    with pytest.raises(PolicyError) as caught:
+        load(path, TODAY)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}:2: {what}")
+
+
 @given(st.text(alphabet="<>=0123456789.%e+- ofbaseline", max_size=24))
 @example("<=5")
 @example("<=5%")
@@ -110,6 +127,16 @@ def test_a_share_of_the_step_that_nobody_measured_lets_nothing_pass(tmp_path: Pa
         assert judge(event(cost=cost), said, TODAY).decision is decision
 
 
+def test_why_what_is_unlisted_and_costs_little_only_warns(tmp_path: Path) -> None:
+    said = policy(tmp_path, "unlisted: {block_if_share_above: '2%'}")
+    cheap = event(cost=Cost(1, 1.0, 0.0123, ""))
+    why = "it costs 1.2% of the step, and what is unlisted may cost that"
+    assert judge(cheap, said, TODAY) == Finding(cheap, Class.UNLISTED, Decision.WARNED, None, why)
+    guessed = event(cost=Cost(1, 1.0, 0.0123, "", certain=False))
+    why = "no entry of the policy names it"
+    assert judge(guessed, said, TODAY) == Finding(guessed, Class.UNLISTED, Decision.BLOCKED, None, why)
+
+
 def test_a_hot_entry_by_share(tmp_path: Path) -> None:
     said = policy(
         tmp_path, "unlisted: warn\nhot:\n  - share_of_step: '>2%'\n  - {op: mul, share_of_step: '>1%'}"
@@ -119,3 +146,6 @@ def test_a_hot_entry_by_share(tmp_path: Path) -> None:
     assert judge(event("mul", cost=Cost(1, 1.0, 0.015, "")), said, TODAY).decision is Decision.BLOCKED
     assert judge(event("mul"), said, TODAY).decision is Decision.BLOCKED  # a fact that is not told
     assert judge(event("add"), said, TODAY).decision is Decision.WARNED
+    assert judge(event("mul", cost=Cost(1, 1.0, 0.01, "")), said, TODAY).decision is Decision.WARNED
+    guessed = event("mul", cost=Cost(1, 1.0, 0.01, "", certain=False))
+    assert judge(guessed, said, TODAY).decision is Decision.BLOCKED  # nor is a guess a fact

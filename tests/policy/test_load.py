@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import PolicyError
 from fallback_gate.model import Class, Kind, Scope
-from fallback_gate.policy import judge, load
+from fallback_gate.policy import document, judge, load
 from fallback_gate.policy.document import LARGEST
+from fallback_gate.policy.sheet import sheet
 
 from .make import OURS, TODAY, event, policy, written
 
@@ -419,6 +420,22 @@ def test_an_expired_unhot_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     text = f"extends: [base.yaml]\nunhot: [{{op: a, {OURS}}}]\n"
     assert len(policy(tmp_path, text, date(2027, 3, 31)).hot) == 0
     assert len(policy(tmp_path, text, date(2027, 4, 1)).hot) == 1
+
+
+@pytest.mark.parametrize("section", ["cold", "unhot"])
+def test_only_a_shipped_excuse_needs_no_owner_and_no_end(section: str) -> None:
+    """Shipped policies give a reason, and hold for the version of the tool."""
+    text = f"version: 1\n{section}: [{{op: a, reason: r}}]\n".encode()
+    told = {}
+    for shipped in (True, False):
+        page = document.read(text, "p.yaml")
+        sheet(page, shipped)
+        told[shipped] = list(page.told())
+    assert told[True] == []
+    assert told[False] == [
+        f"p.yaml:2: owner is missing ({section}[0]); add `owner: ...`",
+        f"p.yaml:2: expires is missing ({section}[0]); add `expires: ...`",
+    ]
 
 
 def test_a_hot_entry_taken_off_stays_off_for_those_who_extend(tmp_path: Path) -> None:

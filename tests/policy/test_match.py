@@ -63,11 +63,23 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ('op: "aten::sort*"', SORT),
         ("op: sort", SORT),
         ("op: '*self_attn*'", LAYER),
+        ("op: self_attn", LAYER),  # the last part of a path, whatever stands before it
+        ("op: forward", event("f", stack=("model.DecoderLayer.forward",))),
+        ("op: model.DecoderLayer.forward", PLAIN),
+        ("op: model.DecoderLayer.forward", ATTN),
+        ("op: '*'", COMPLEX),  # whatever operator is not named
         ("function: gate_attn", ATTN),
         ('function: "*Layer.forward"', ATTN),
         ("function: forward", ATTN),
         ("function: DecoderLayer.forward", ATTN),
         ('function: "*Layer.forward"', PLAIN),
+        # the log tells the last parts of what is meant
+        ("function: model.DecoderLayer.forward", PLAIN),
+        ("function: model.DecoderLayer.forward", ATTN),
+        ("file: srv/app/moe/decoder.py", event("f", files=("decoder.py",))),
+        ("file: srv/app/moe/decoder.py", event("f", files=("moe/decoder.py",))),
+        ("file: /app/moe/decoder.py", event("f", files=("../moe/decoder.py",))),
+        ('file: "app/*/decoder.py"', event("f", files=(".\\moe\\decoder.py",))),
         ('file: "*/decoder.py"', ATTN),
         ("file: decoder.py", ATTN),
         ("file: moe/decoder.py", ATTN),
@@ -77,6 +89,10 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ('file: "app/moe/*.py"', event("f", at=("/app/moe/decoder.py", 1, None))),
         ("file: ./moe/decoder.py", ATTN),
         ("file: app/moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        # as it stands in the log
+        ("file: /app/tests/../moe/decoder.py", event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        ('file: "/app/*/../moe/*.py"', event("f", at=("/app/tests/../moe/decoder.py", 1, None))),
+        ('file: "/app//moe/*.py"', event("f", at=("/app//moe/decoder.py", 1, None))),
         ('layer: "*.self_attn"', LAYER),
         ("kinds: op_fallback", SORT),
         ('kinds: "*_fallback"', SORT),
@@ -87,6 +103,7 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ('{op: "aten::sort", file: "*/router.py"}', SORT),
         ('{op: "aten::sort", function: route}', SORT),
         ('{op: "aten::sort", layer: "*.router"}', SORT),
+        ("{op: gate_attn, kinds: [op_fallback]}", COMPLEX),  # nor the operator
         ("{function: route, kinds: [op_fallback]}", SORT),
         # resumed frames are the function that they resume
         ("function: f", event("g", stack=("torch_dynamo_resume_in_f_at_7",))),
@@ -117,8 +134,17 @@ def test_hot_matches(tmp_path: Path, entry: str, subject: Event) -> None:
         ('function: "*Attention.forward"', ATTN),
         ('function: "*Layer.backward"', PLAIN),
         ('function: "*Layer.*"', event("f", stack=("forward",))),
+        ('function: "Router.*ward"', ATTN),  # the log tells the class, and it is another one
+        ("function: model.Router.forward", ATTN),
+        ("function: Softmax", LAYER),  # an operator is no function
+        ("function: 'aten::topk'", event("aten::topk", scope=Scope.SITE)),
         ('file: "*/router.py"', ATTN),
         ('file: "*/moe/decoder.py"', event("f", files=("/app/dense/decoder.py",))),
+        ('file: "*/moe/decoder.py"', event("f", files=("dense/decoder.py",))),
+        ('file: "src/*.py"', event("f", files=("tests/decoder.py",))),
+        # of a path from the root nothing is missing
+        ('file: "srv/*/moe/decoder.py"', event("f", files=("/moe/decoder.py",))),
+        ('file: "srv/*/moe/decoder.py"', event("f", files=("C:\\moe\\decoder.py",))),
         ('layer: "*.mlp"', LAYER),
         ("kinds: graph_break", SORT),
         ("compiler: tensorrt", SORT),
@@ -130,6 +156,7 @@ def test_hot_matches(tmp_path: Path, entry: str, subject: Event) -> None:
         ("function: route", SORT),
         ('file: "*/router.py"', SORT),
         ('{function: route, file: "*/router.py"}', SORT),
+        ('layer: "?*"', event("aten::sort")),
     ],
 )
 def test_hot_does_not_match(tmp_path: Path, entry: str, subject: Event) -> None:
@@ -149,6 +176,10 @@ def test_hot_does_not_match(tmp_path: Path, entry: str, subject: Event) -> None:
         ('op: "*"', SORT),
         ("function: gate_attn", ATTN),
         ("function: 'gate_*'", ATTN),
+        # two spellings of the innermost function
+        ("function: warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm", "main"))),
+        ("function: Sampler.warm", event("f", at=("a.py", 3, "warm"), stack=("Sampler.warm", "main"))),
+        ('op: "[*]"', COMPLEX),  # what names no operator, and nothing else
         ('function: "*forward"', event("f", stack=("DecoderLayer.forward",))),
         ('file: "*/attention.py"', ATTN),
         ('file: "*/router.py"', event("f", files=("router.py", "/app/main.py"))),
@@ -174,6 +205,13 @@ def test_cold_matches(tmp_path: Path, entry: str, subject: Event) -> None:
         ("op: sort", SORT),  # a bare name is no operator of a namespace
         ("op: gate_attn", CUSTOM),
         ('op: "aten::sort.values"', SORT),  # another overload
+        ('op: "[*]"', SORT),
+        # a message names no operator, whatever it is about
+        ('op: "aten::sort"', event("*", scope=Scope.UNKNOWN, names=("aten.sort.stable",))),
+        ("function: Softmax", LAYER),  # an operator is no function
+        ("function: 'aten::topk'", event("aten::topk", scope=Scope.SITE)),
+        ("function: decode", event("f", at=("a.py", 3, "warm"), stack=("decode",))),  # a caller
+        ("function: '*'", event("*", scope=Scope.SITE)),  # no function is told
         ('function: "*forward"', ATTN),  # not the innermost
         ("function: forward", event("f", stack=("DecoderLayer.forward",))),  # not as the log tells it
         ("function: DecoderLayer.forward", event("f", stack=("forward",))),  # the log does not tell the class
@@ -196,6 +234,17 @@ def test_hot_beats_cold(tmp_path: Path) -> None:
     rules = policy(tmp_path, f'hot: [{{op: "moe::gate_attn"}}]\ncold: [{{op: "*", {OURS}}}]\n')
     assert judge(CUSTOM, rules, TODAY).event_class is Class.HOT
     assert judge(SORT, rules, TODAY).event_class is Class.COLD
+
+
+def test_hot_beats_cold_where_no_operator_is_named(tmp_path: Path) -> None:
+    """What the log does not tell counts as matched beside a known fact, and `*` is any operator."""
+    for entry, why in (
+        ("op: gate_attn, kinds: op_fallback", "the log does not tell the op, so the entry counts as matched"),
+        ("op: '*'", None),
+    ):
+        rules = policy(tmp_path, f"hot: [{{{entry}}}]\ncold: [{{op: torch/complex, {OURS}}}]\n")
+        found = judge(COMPLEX, rules, TODAY)
+        assert (found.event_class, found.rule, found.why) == (Class.HOT, rules.hot[0].rule, why)
 
 
 @pytest.mark.parametrize("subject", [FRAME, PROGRAM, COMPLEX])
@@ -222,6 +271,8 @@ def test_a_site_is_judged_by_its_own_names(tmp_path: Path) -> None:
         ("function: '*'", FRAME, Class.HOT),
         ("op: '*'", FRAME, Class.HOT),
         ("op: '?*'", FRAME, Class.HOT),
+        ("op: '[a-z]*'", FRAME, Class.HOT),
+        ("function: '*[_.]*'", FRAME, Class.HOT),
         ("op: ['*', forward]", FRAME, Class.HOT),
         ("file: '*/decoder.py'", FRAME, Class.HOT),
         ("kinds: [eager_frame]", FRAME, Class.HOT),

@@ -67,9 +67,11 @@ VALUES = said("aten::sort", names=("aten.sort.values",))
 A = said("aten::topk", at=("a.py", 3, "warm"))
 A_OTHER = said("aten::topk", at=("a.py", 3, "decode"))
 A_QUALIFIED = said("aten::topk", at=("a.py", 3, "Sampler.warm"))
+A_DECODE = said("aten::topk", at=("a.py", 3, "Sampler.decode"))
 
 IN_A = said("aten::topk", stack=("warm",), files=("a.py",))
 IN_B = said("aten::topk", stack=("decode",), files=("b.py",))
+IN_CLASS = said("aten::topk", stack=("Sampler.warm",), files=("a.py",))
 NOWHERE = said("aten::topk")
 
 
@@ -82,7 +84,9 @@ NOWHERE = said("aten::topk")
         ("layer: '/embed/*'", EMBED, NO_LAYER),
         ("op: aten.sort.stable", STABLE, VALUES),
         ("function: warm", A, A_OTHER),
+        ("function: Sampler.decode", A_DECODE, A),  # no other words for the same function
         ("function: warm", IN_A, IN_B),
+        ("function: Sampler.warm", IN_CLASS, IN_A),  # without a line they may be two functions
         ("file: a.py", IN_A, IN_B),
         ("file: a.py", IN_A, NOWHERE),
         ("op: '*mutated*'", MUTATED, said(id="torch/other", **SKIP)),
@@ -98,6 +102,28 @@ def test_a_cold_entry_allows_only_what_it_matches_in_all_reports(
         found = judged(tmp_path, text, *reports)
         assert found.decision is Decision.BLOCKED
         assert reports[0] is other or "some of its reports" in str(found.why)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reports"),
+    [
+        ("function: warm", (A, A_OTHER)),
+        ("function: decode", (A, A_OTHER)),
+        ("function: decode", (IN_A, IN_B)),
+        ("file: b.py", (IN_A, IN_B)),
+        ("op: aten.sort.stable", (STABLE, VALUES)),
+    ],
+)
+def test_an_entry_that_allows_some_reports_is_said_to(
+    tmp_path: Path, entry: str, reports: tuple[Report, ...]
+) -> None:
+    found = judged(tmp_path, f"cold: [{{{entry}, {OURS}}}]\n", *reports)
+    assert (found.decision, "allows some of its reports" in str(found.why)) == (Decision.BLOCKED, True)
+
+
+def test_what_no_entry_names_is_said_to_be_so_however_many_its_places(tmp_path: Path) -> None:
+    found = judged(tmp_path, f"cold: [{{function: elsewhere, {OURS}}}]\n", A, A_OTHER)
+    assert (found.decision, found.why) == (Decision.BLOCKED, "no entry of the policy names it")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallback_gate.model import Kind
+from fallback_gate.model.environment import Environment, Version
 from fallback_gate.model.history import Fallback, Side, Step
 from fallback_gate.verdict.compare import _DEVICE, compare
 
@@ -94,6 +95,32 @@ def test_nothing_worse_takes_two_runs_that_show_it(old: Side, new: Side, words: 
     compared = compare(old, new)
     assert compared.exit_code == 3
     assert all(word in " ".join(compared.open) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ({"c": "1", "a": "3"}, {"c": "2", "a": "4"}, [("a", "3", "4"), ("c", "1", "2")]),
+        ({"c": "1"}, {"c": "1"}, []),
+        ({"c": None}, {"c": "2"}, []),  # no upgrade: the old log does not tell
+        ({"c": "1"}, {"c": None}, []),
+        ({"c": "1"}, {"d": "2"}, []),
+    ],
+)
+def test_versions_that_logs_show(
+    old: dict[str, str | None], new: dict[str, str | None], changed: list[tuple[str, str, str]]
+) -> None:
+    found = compare(side(compilers=tuple(old.items())), side(compilers=tuple(new.items()))).versions
+    assert [tuple(one) for one in found] == changed
+
+
+def test_what_is_recorded_of_a_run_holds_over_what_its_logs_show() -> None:
+    old, new = (
+        side(compilers=(("torch", shown), ("c", shown)), environment=Environment(compilers=(Version("torch", said),)))
+        for shown, said in (("2", "2.11.0"), ("3", "2.12.0"))
+    )  # fmt: skip
+    found = compare(old, new).versions
+    assert [tuple(one) for one in found] == [("torch", "2.11.0", "2.12.0"), ("c", "2", "3")]
 
 
 def test_what_is_new_is_worse_whatever_the_proof() -> None:

@@ -21,6 +21,8 @@ from fallback_gate.model import (
     ProcessKey,
     Scope,
 )
+from fallback_gate.model.environment import Environment
+from fallback_gate.model.history import Number
 from fallback_gate.verdict import past_report
 from fallback_gate.verdict.past_report import PastReport, is_report, read
 
@@ -93,6 +95,29 @@ def test_what_a_report_need_not_say(tmp_path: Path) -> None:
     )
     assert (said.outcome, said.findings, said.ranks, said.processes) == (None, (), (), 0)
     assert said.problem == "no verdict was reached"
+
+
+def test_what_was_measured_and_on_what_is_read(tmp_path: Path) -> None:
+    """A measurement that has not the form of one is left out."""
+    said = [
+        {"instrument": "trace", "name": "kernels_per_step", "subject": None, "value": 512, "unit": "kernels"},
+        {"instrument": "counters", "name": "dram_share", "subject": "gemm", "value": 0.7, "unit": "share"},
+        {"instrument": "bench", "name": "steps", "value": 2},
+        {"name": "steps", "value": 2, "unit": "steps"},
+        {"instrument": "trace", "name": 3, "value": 2, "unit": "steps"},
+        {"instrument": "trace", "name": "steps", "value": True, "unit": "steps"},
+        {"instrument": "trace", "name": "steps", "value": "2", "unit": "steps"},
+        {"instrument": "trace", "name": "steps", "value": float("nan"), "unit": "steps"},
+        7,
+    ]
+    path = written(tmp_path, {**REPORT, "measurements": said, "environment": {"devices": ["H200"]}})
+    found = read(path)
+    assert found.numbers == (
+        Number("trace", "kernels_per_step", None, 512, "kernels"),
+        Number("counters", "dram_share", "gemm", 0.7, "share"),
+        Number("bench", "steps", None, 2, ""),
+    )
+    assert found.environment == Environment(devices=("H200",), sources=(path,))
 
 
 def compiled(*required: str, **states: str) -> list[dict[str, Any]]:

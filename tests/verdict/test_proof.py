@@ -149,6 +149,11 @@ def test_a_strict_mode_of_a_sealed_run_proves(tmp_path: Path) -> None:
     assert {kind.value: one.state.value for kind, one in proof.items()} == {
         "graph_break": "unproven", "op_fallback": "proven", "untuned_config": "proven",
     }  # fmt: skip
+    why = "the sealed run succeeded with FAIL=1, which makes it fail in place of a fallback"
+    assert proof[Kind.OP_FALLBACK] == Proof(State.PROVEN, why)
+    but = replace(known, strict=(modes[0]._replace(but="not of views"),))
+    found = weigh(but, Evidence(settings={"FAIL": "1"}), said).proof[Kind.OP_FALLBACK]
+    assert found.why == f"{why} (not of views)"
     for evidence in (Evidence(), Evidence(settings={}), Evidence(settings={"FAIL": "0"})):
         assert weigh(known, evidence, said).proof[Kind.OP_FALLBACK] is UNPROVEN
     known = replace(

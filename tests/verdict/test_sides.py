@@ -20,8 +20,11 @@ from fallback_gate.model import (
     Proof,
     State,
     Verdict,
+    measures,
 )
-from fallback_gate.model.history import Fallback, Side, Step
+from fallback_gate.model.environment import Environment
+from fallback_gate.model.history import Fallback, Number, Side, Step
+from fallback_gate.model.measures import Measured, Measurement
 from fallback_gate.verdict.compare import compare, of_reports, of_verdict
 from fallback_gate.verdict.past_report import PastReport
 from tests.policy.make import TODAY, event
@@ -57,7 +60,13 @@ def test_a_verdict_as_a_side() -> None:
         process(None, ("c", "2")),
         process(None),
     )
-    assert of_verdict("new", verdict(found, processes=processes)) == Side(
+    measured = (
+        Measured(Measurement("trace", "kernels_per_step", 512, "t.json"), measures.State.MET),
+        Measured(Measurement("counters", "dram_share", 0.7, "k.csv", "gemm"), measures.State.EXCEEDED),
+    )
+    around = Environment(devices=("H200",))
+    said = verdict(found, processes=processes, measurements=measured, environment=around)
+    assert of_verdict("new", said) == Side(
         "new",
         (
             Fallback(
@@ -70,6 +79,11 @@ def test_a_verdict_as_a_side() -> None:
         (("c", "1"), ("d", None), ("c", "2")),
         (0, 3),
         1,
+        around,
+        (
+            Number("trace", "kernels_per_step", None, 512, "kernels"),
+            Number("counters", "dram_share", "gemm", 0.7, "share"),
+        ),
     )  # fmt: skip
 
 

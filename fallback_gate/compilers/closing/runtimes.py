@@ -102,11 +102,16 @@ def other_device(rule: Rule, record: Record, closing: Closing, facts: Facts) -> 
     for model in rows(facts.get("models")):
         how, _, listed = text(model.get("asked")).partition(":")
         wanted = listed.split(",")[0].partition(".")[0].partition("(")[0]
-        got = {name.strip("()").partition(".")[0] for name in names(model.get("devices"))}
+        got = {name.partition(".")[0] for name in _devices(model)}
         if how == "AUTO" and wanted and got and wanted not in got:
             yield base(
                 rule, record, closing, wanted, f"AUTO:{listed} runs the model on {', '.join(sorted(got))}"
             )
+
+
+def _devices(model: Facts) -> set[str]:
+    """The devices that run a model; AUTO puts one that only stands in for another in brackets."""
+    return {name.strip("()") for name in names(model.get("devices"))}
 
 
 def _models_prove(facts: Facts) -> Mapping[Kind, str]:
@@ -124,7 +129,7 @@ def _kernels_known(model: Facts) -> bool:
     listed = model.get("reference")
     return (
         bool(table(model.get("kernels")))
-        and {name.strip("()") for name in names(model.get("devices"))} == {"CPU"}
+        and _devices(model) == {"CPU"}
         and isinstance(listed, list)
         and count(model.get("references")) == len(listed)
         and not model.get("problem")

@@ -104,7 +104,7 @@ def several(evidence: Evidence) -> str | None:
 
     A process that is started again may have the process id of the one before: in a container it is 1.
     """
-    end = max((evidence.last.get(marker, -1) for marker in _ENDS), default=-1)
+    end = max(evidence.last.get(marker, -1) for marker in _ENDS)
     if 0 <= end < evidence.last.get("torch/trace-started", -1):
         return "a frame is traced after the end of the process: another process with its id follows"
     starts = _times(evidence, "torch/trace-started")
