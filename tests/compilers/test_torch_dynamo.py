@@ -415,6 +415,136 @@ def test_a_frame_given_up_at_info(read: Read, cause: str, kind: Kind) -> None:
     assert (report.kind, report.scope, report.op) == (kind, Scope.REGION, "balance")
 
 
+def test_a_frame_given_up_in_a_function_that_it_calls_names_both(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/streams.py:33",
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Unsupported method call",
+            "User code traceback:",
+            '  File "/app/streams.py", line 49, in traced',
+            '  File "/app/streams.py", line 33, in __enter__',
+        ),
+        *record(
+            "WON'T CONVERT traced /app/streams.py line 47 ",
+            "due to: ",
+            "Traceback (most recent call last):",
+            "torch._dynamo.exc.Unsupported: Unsupported method call",
+            "",
+            "from user code:",
+            '   File "/app/streams.py", line 49, in traced',
+            "    with Span(handle):",
+            '  File "/app/streams.py", line 33, in __enter__',
+            '    self.handle.write("span")',
+            "",
+            "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace",
+            level="I",
+            cid="",
+        ),
+    )
+    broke, skipped, frame = said.reports
+    assert (broke.op, skipped.op, skipped.hint) == ("__enter__", "__enter__", True)
+    assert (frame.op, frame.names, frame.hint) == ("traced", ("traced", "__enter__"), False)
+    assert frame.location == Location("/app/streams.py", 47, "traced")
+
+
+CAPTURED = "speculate_subgraph: while introspecting {}, we were unable to trace function `expert` into a single graph. This means"
+
+
+def test_a_checkpointed_function_that_breaks_runs_eager_as_a_whole(read: Read) -> None:
+    said = read(
+        *record(CAPTURED.format("torch.utils.checkpoint.checkpoint"), level="I"),
+        *graph_break(
+            "Graph break in user code at /app/moe.py:19",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+            "",
+            "Failed to trace builtin operator",
+            "  Higher Order Operator: torch.utils.checkpoint.checkpoint",
+            "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types",
+            "User code traceback:",
+            '  File "/app/moe.py", line 23, in forward',
+            '  File "/app/moe.py", line 19, in expert',
+        ),
+    )
+    hint, broke, whole = said.reports
+    assert (hint.kind, hint.op, hint.hint) == (Kind.EAGER_FRAME, "expert", True)
+    assert (broke.kind, broke.scope) == (Kind.GRAPH_BREAK, Scope.SITE)
+    assert (whole.kind, whole.scope, whole.op) == (Kind.EAGER_FRAME, Scope.REGION, "expert")
+    assert whole.stack == ("expert", "forward")
+    assert "torch.utils.checkpoint.checkpoint" in whole.names
+
+
+@pytest.mark.parametrize(
+    "operator", ["torch.cond", "torch.while_loop", "torch.ops.higher_order.scan", "cond"]
+)
+def test_control_flow_that_breaks_is_an_error_of_its_own(read: Read, operator: str) -> None:
+    assert read(*record(CAPTURED.format(operator), level="I")).reports == []
+
+
+def test_what_compiled_autograd_looks_at_while_it_captures_is_no_frame_of_the_program(read: Read) -> None:
+    frame = "WON'T CONVERT <genexpr> /opt/venv/lib/python3.11/site-packages/sympy/core/facts.py line 633 "
+    assert read(*record(frame, level="I", cid="!0")).reports == []
+    assert [r.op for r in read(*record(frame, level="I", cid="!0/7/0")).reports] == ["<genexpr>"]
+    assert [r.op for r in read(*record(frame, level="W", cid="!0")).reports] == ["<genexpr>"]
+
+
+def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
+    (report,) = read(
+        "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call",
+        "  Explanation: Dynamo failed to run FX node with fake tensors: call_function serve.sample_row(*(FakeTensor(..., size=(1, 16)),), **{}): got RuntimeError('There was no fake impl registered')",
+        "",
+        "from user code:",
+        '   File "/app/paged.py", line 33, in decode',
+        "    token = sample_row(logits)",
+        "",
+    ).reports
+    assert (report.op, report.names) == ("decode", ("decode", "serve::sample_row", "serve.sample_row"))
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (
+            "    Y = torch.ops.quantized.linear_dynamic(",
+            ("quantized::linear_dynamic", "quantized.linear_dynamic"),
+        ),
+        ("    return torch.ops.serve.pick.default(x)", ("serve::pick", "serve.pick.default")),
+        ("    print(torch.ops.serve.pick(x))", ()),
+        ("    y = f(torch.ops.serve.pick(x))", ()),
+    ],
+)
+def test_the_operator_that_the_broken_line_calls(read: Read, code: str, names: tuple[str, ...]) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break in user code at /app/q.py:58",
+            "Graph Break Reason: Failed to convert args/kwargs to proxy",
+            "User code traceback:",
+            '  File "/app/q.py", line 58, in forward',
+            code,
+            "        ^^^^^^^^^",
+        )
+    ).reports
+    assert report.names == ("forward", *names)
+
+
+def test_what_runs_a_program_as_a_module_is_no_offending_call(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/nn/modules/module.py:1794",
+            "Graph Break Reason: Skip calling `torch.compiler.disable()`d function",
+            "  Explanation: Skip calling function `<function Norm.forward at 0x7f10>` since it was wrapped",
+            "User code traceback:",
+            '  File "<frozen runpy>", line 198, in _run_module_as_main',
+            '  File "<frozen runpy>", line 88, in _run_code',
+            '  File "/app/serve/__main__.py", line 9, in <module>',
+            '  File "/app/serve/model.py", line 32, in forward',
+            f'  File "{SITE}/nn/modules/module.py", line 1794, in _call_impl',
+        )
+    ).reports
+    assert (report.op, report.names) == ("Norm.forward", ("Norm.forward",))
+
+
 def test_a_frame_skipped_before_2_13(read: Read) -> None:
     lines = (
         "Skipping frame because there is a graph break in a for/while loop",

@@ -175,6 +175,35 @@ def test_ahead_of_time_without_a_shim(read: Read) -> None:
     assert (report.kind, report.op, report.at_least) == (Kind.OP_FALLBACK, "aten::median", True)
 
 
+PROXIED = "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 1, nullptr, 2, std::array<AtenTensorHandle, 2>{buf0, buf1}.data()));"
+
+
+@pytest.mark.parametrize(
+    ("behind", "op"),
+    [
+        (('assert_size_stride(buf1, {4L}, {1L}, "torch.ops.rank.bucketise.default");',), "rank::bucketise"),
+        (
+            ('assert_size_stride(buf2, {4L}, {1L}, "torch.ops.rank.bucketise.default");',),
+            "*",
+        ),  # not its result
+        (("buf0.reset();",), "*"),
+        (
+            (
+                "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf1, arg0_1, arg1_1));",
+                'assert_size_stride(buf1, {4L}, {1L}, "torch.ops.aten.mm.default");',
+            ),
+            "*",
+        ),
+    ],
+)
+def test_a_call_through_the_proxy_is_named_by_the_check_of_its_result(
+    read: Read, behind: tuple[str, ...], op: str
+) -> None:
+    (report,) = read(*record(PROXIED, *behind, artifact="output_code")).reports
+    assert report.op == op
+    assert report.scope == (Scope.UNKNOWN if op == "*" else Scope.OPERATOR)
+
+
 def test_complex_numbers(read: Read) -> None:
     line = f"{SITE}/_inductor/lowering.py:2633: UserWarning: Torchinductor does not support code generation for complex operators. Performance may be worse than eager."
     (report,) = read(line, "  warnings.warn(").reports

@@ -103,6 +103,46 @@ def test_a_graph_that_failed_is_told_by_its_error() -> None:
     assert prove(evidence(but(RETURNED), reported=(Kind.OP_FALLBACK,)))[FRAME].state is UNPROVEN
 
 
+SWALLOWED = ("torch/trace-started", ("1/0", "heads", "m.py:9"))
+ENDED = ("torch/frame-ended", ("0/0",))
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        ([SWALLOWED], UNPROVEN),
+        ([ENDED, SWALLOWED], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/frame-ended", ("1/0_1",))], PROVEN),  # without an operator: never done
+        ([ENDED, SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/frame-broke", ("2/0", "graph_breaks"))], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "9"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "90"))], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("1/0",))], PROVEN),
+        (
+            [SWALLOWED, ("torch/trace-started", ("2/0", "torch_dynamo_resume_in_heads_at_10", "m.py:10")), ("torch/trace-done", ("2/0", "x"))],
+            PROVEN,
+        ),
+        (
+            [ENDED, SWALLOWED, ("torch/trace-started", ("2/0", "torch_dynamo_resume_in_heads_at_10", "m.py:10")), ("torch/trace-done", ("2/0", "x"))],
+            UNPROVEN,
+        ),
+    ],
+)  # fmt: skip
+def test_a_frame_of_which_nothing_says_why_it_was_not_compiled(told: Told, state: State) -> None:
+    found = prove(evidence([*told, *WHOLE]))
+    assert (found[FRAME].state, found[Kind.COMPILE_ERROR].state) == (state, state)
+    assert found[Kind.RECOMPILE_LIMIT].state is PROVEN
+    assert found[FRAME].why.startswith("the compile of heads m.py:9 did not end") == (state is UNPROVEN)
+
+
+def test_as_many_errors_as_frames_that_did_not_end_are_told() -> None:
+    two = [SWALLOWED, ("torch/trace-started", ("2/0", "tail", "m.py:20")), *WHOLE]
+    one = evidence(two, rules=("torch/compile-error",))
+    assert prove(one)[Kind.COMPILE_ERROR].state is UNPROVEN
+    one.rules["torch/compile-error"] = 2
+    assert prove(one)[Kind.COMPILE_ERROR].state is PROVEN
+
+
 def test_two_processes_that_both_ended_are_whole() -> None:
     assert prove(evidence([*WHOLE, *WHOLE]))[FRAME].state is PROVEN
     assert prove(evidence([*WHOLE, *WHOLE, STARTED]))[FRAME].state is UNPROVEN

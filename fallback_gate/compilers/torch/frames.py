@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from re import Match
 from typing import Any
 
@@ -31,6 +32,7 @@ from fallback_gate.scan.record import Record
 LONGEST_ERROR = 450
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
+_CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own frames, none of the program's
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 
@@ -44,19 +46,27 @@ def _of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **fa
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
     log = opened(record.text, match, None)
-    if not log:
+    if not log or (log.level == "I" and _CAPTURE.match(log.compile_id)):
         return
-    further = messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")
-    cause = next((message.strip() for message in further if RAISED.match(message)), "")
-    if cause.endswith(" raised:"):  # what the back end raised is on the next line
-        cause = f"{cause} {next(further, '')}".strip()
+    said = list(messages(record, log, LONGEST_ERROR, until="WON'T CONVERT"))
+    at = next((i for i, message in enumerate(said) if RAISED.match(message)), None)
+    cause = said[at].strip() if at is not None else ""
+    if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
+        cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
     limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
     report = _of_frame(rule, record, log, match)
+    report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said)))))
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
         yield report._replace(kind=kind, reason=cause or "the frame runs in eager")
     else:
         yield report._replace(reason=cause or "compiling failed; the error was suppressed")
+
+
+def _traced_into(said: list[str]) -> tuple[str, ...]:
+    """The user's functions from the frame that was traced to the one that broke it."""
+    at = next((i for i, message in enumerate(said) if message.startswith("from user code")), len(said))
+    return user_stack(takewhile(str.strip, said[at + 1 :])).functions
 
 
 def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -25,7 +25,7 @@ from fallback_gate.compilers.torch.log import (
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
-from fallback_gate.model.names import function, operator
+from fallback_gate.model.names import function, operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
@@ -45,13 +45,20 @@ _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
 )
+_WHOLE = Pattern(r"\s*Higher Order Operator: (?P<name>[\w.]{1,200})")  # of those that may fall back
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
-_SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
+_SKIPPED_CALL = Pattern(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.]+)")
 _METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
-_OPERATOR = Pattern(r"(?<![\w./-])(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_OPERATOR = Pattern(
+    r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
+)
+_FAKE_CALL = Pattern(r"call_function (?:torch\.ops\.)?(?P<name>[a-z_]\w*\.\w+(?:\.\w+)?)\(\*")
+_STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name
+    r"\s*(?:return |[^=(]{1,200}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
+)
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(
     r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
@@ -80,7 +87,7 @@ def break_reports(
     where = Location(match["file"], int(match["line"]), broken.function if broken else None)
     files = stack.files or (match["file"],)
     inside = library_frames(traceback) if is_library(match["file"]) else ()
-    offending = offending_call(reason, lines)
+    offending = offending_call(reason, lines) or _called_in(traceback)
     disabled = "disable" in reason and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     op = called[0] if disabled else where.function or "*"
@@ -96,6 +103,14 @@ def break_reports(
         location=where,
     )
     yield event
+    if whole := next((found["name"] for line in lines[:12] if (found := _WHOLE.match(line))), None):
+        yield event._replace(
+            id="torch/higher-order-eager",
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.REGION,
+            names=tuple(dict.fromkeys((*event.names, whole))),
+            reason=f"{whole} is captured whole or not at all: the call runs in eager ({reason})",
+        )
     giving_up = (line for line in record_lines if "frame skipped: " in line.text)
     skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)
     if skipped:
@@ -120,6 +135,7 @@ def break_reports(
             id="torch/frame-skipped",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
+            hint=True,  # INFO names that frame, which may lie further out
             reason=f"the frame that was traced here runs in eager ({reason})",
         )
     elif any(_REST_IS_EAGER in line for line in lines[:3]):
@@ -219,14 +235,28 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     ):
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
-        return (f"{found['module']}.{found['name']}",)
+        return (".".join(filter(None, (found["module"], found["name"]))),)
     if found := _METHOD.search(text):
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
         return (found["name"],)
-    if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
-        return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
+    if "perator" in reason or "fake" in reason.lower():
+        if found := _FAKE_CALL.search(text):
+            return _spellings(found["name"])
+        if found := _OPERATOR.search(text):
+            return _spellings(found["spelled"] or found["name"])
     return ()
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((operator(name), plain(name))))
+
+
+def _called_in(traceback: list[str]) -> tuple[str, ...]:
+    """The operator that the innermost line of code calls by its full name, in a library's code too."""
+    at = max((i for i, line in enumerate(traceback) if 'File "' in line), default=len(traceback))
+    found = _STATEMENT.match(traceback[at + 1]) if at + 1 < len(traceback) else None
+    return _spellings(found["name"]) if found else ()
 
 
 def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -184,6 +184,8 @@ CALLED_FROM_CPP = Rule(
     matches=(
         _CODE
         + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(buf1, 3L, -1L, 1, 1, &buf3_handle, &buf4_handle));",
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, args));",
     ),
     ignores=(
         _CODE + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf0, arg0_1, arg1_1));",

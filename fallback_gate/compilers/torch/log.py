@@ -238,14 +238,13 @@ def frames(lines: Iterable[str]) -> list[Location]:
 
 
 def library_frames(lines: Iterable[str]) -> list[Location]:
-    """A traceback's frames in libraries, innermost first, but for those that call any module."""
+    """A traceback's frames in libraries behind the user's innermost, innermost first, but for those that call
+    any module."""
     found = [match for line in lines if 'File "' in line and (match := _FRAME.match(line))][::-1]
     return [
         Location(match["file"], int(match["line"]), function(match["function"]))
-        for match in found
-        if match["function"]
-        and is_library(match["file"])
-        and not _PLUMBING.search(match["file"].replace("\\", "/"))
+        for match in takewhile(lambda match: is_library(match["file"]), found)
+        if match["function"] and not _PLUMBING.search(match["file"].replace("\\", "/"))
     ]
 
 

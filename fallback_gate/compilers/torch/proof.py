@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import trace_proof
+from fallback_gate.compilers.torch.left_open import left_open
 from fallback_gate.model import Kind, Proof, State
 
 REQUIRED = frozenset(
@@ -145,11 +146,15 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
         State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
     )
     cudagraphs = _cudagraphs(evidence, facts, line)
+    left = left_open(evidence, facts.started, facts.done)
+    compiled = (
+        Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log") if left else shown
+    )
     return {
         Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
-        Kind.EAGER_FRAME: shown,
+        Kind.EAGER_FRAME: compiled,
         Kind.RECOMPILE_LIMIT: shown,
-        Kind.COMPILE_ERROR: shown,
+        Kind.COMPILE_ERROR: compiled,
         Kind.OP_FALLBACK: _op_fallback(evidence, facts, line),
         Kind.CUDAGRAPH_SKIP: cudagraphs,
         Kind.DEVICE_FALLBACK: cudagraphs,
