@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -476,10 +477,114 @@ def test_a_checkpointed_function_that_breaks_runs_eager_as_a_whole(read: Read) -
 
 
 @pytest.mark.parametrize(
-    "operator", ["torch.cond", "torch.while_loop", "torch.ops.higher_order.scan", "cond"]
+    "operator", ["torch.cond", "torch.ops.higher_order.scan", "cond", "autograd.Function"]
 )
-def test_control_flow_that_breaks_is_an_error_of_its_own(read: Read, operator: str) -> None:
+def test_what_else_is_captured_whole_is_told_by_its_break_or_its_error(read: Read, operator: str) -> None:
     assert read(*record(CAPTURED.format(operator), level="I")).reports == []
+
+
+def test_a_checkpointed_function_without_a_name(read: Read) -> None:
+    said = CAPTURED.format("torch.utils.checkpoint.checkpoint").replace(
+        "expert", "NestedUserFunctionVariable"
+    )
+    (report,) = read(*record(said, level="I")).reports
+    assert (report.op, report.scope, report.hint) == ("*", Scope.REGION, True)
+
+
+def test_a_compile_that_failed_as_its_guards_were_made(read: Read) -> None:
+    (report,) = read(
+        *record(
+            "Error while creating guard:",
+            "Name: ''",
+            "    Source: shape_env",
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_guards.py", line 374, in create',
+            "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!",
+            "",
+            "User stack:",
+            '  File "/app/rank.py", line 7, in fixed',
+            "    return x.reshape(4, -1).sum(0)",
+            level="E",
+        ),
+        *record(
+            "Created at:", f'  File "{SITE}/_dynamo/convert_frame.py", line 925, in trace_frame', level="E"
+        ),
+    ).reports
+    assert (report.kind, report.op, report.scope) == (Kind.COMPILE_ERROR, "fixed", Scope.PROGRAM)
+    assert report.location == Location("/app/rank.py", 7, "fixed")
+    assert "Constraints violated" in report.reason
+
+
+@pytest.mark.parametrize("time", ["bytecode_tracing", "fullgraph_capture", "GraphLowering.run"])
+def test_an_empty_list_beside_a_trace_is_no_compiler_that_is_off(read: Read, time: str) -> None:
+    times = record(
+        "TorchDynamo compilation metrics:", "Function, Runtimes (s)", f"{time}, 1.0", level="I", cid=""
+    )
+    assert read(*listed(), *times).reports == []
+    assert [r.id for r in read(*listed(), *times[:2]).reports] == ["torch/compiler-off"]
+
+
+@pytest.mark.parametrize(
+    ("restarts", "artifact", "ids"),
+    [
+        (["Unknown fail_and_restart_analysis"], False, ["torch/graph-break", "torch/rest-of-function-eager"]),
+        (["Unknown fail_and_restart_analysis"], True, []),  # told by the artifact
+        (["TensorifyScalar"], False, []),
+    ],
+)
+def test_a_structured_trace_of_a_frame_that_was_cut_short(
+    read: Read, restarts: list[str], artifact: bool, ids: list[str]
+) -> None:
+    where = {"frame_id": 2, "frame_compile_id": 0, "attempt": 0}
+    metrics = {
+        "compile_id": "2/0",
+        "co_name": "forward",
+        "co_filename": "/app/speech.py",
+        "co_firstlineno": 18,
+    }
+    metrics |= {
+        "graph_op_count": 3,
+        "guard_count": 9,
+        "inductor_compile_time_s": 1.0,
+        "restart_reasons": restarts,
+    }
+    told = [
+        {"dynamo_start": {"stack": []}, **where},
+        *([{"artifact": {"name": "dynamo_graph_break_reason"}, **where}] * artifact),
+        {"artifact": {"name": "fx_graph_cache_miss"}, **where},
+        {"compilation_metrics": metrics, **where},
+    ]
+    said = read(*(line for one in told for line in record(json.dumps(one), cid="")))
+    assert [r.id for r in said.reports] == ids
+
+
+def test_a_frame_that_was_never_traced(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: torch.compile cannot properly resume from this graph break, which results in a skip.",
+            "torch.compile will skip tracing the frame row (/app/moe.py line 42) and fall back to eager.",
+            "The graph break occurred in the following user code:",
+            '  File "/app/moe.py", line 44, in inner',
+            "    y = x.sin()",
+            "",
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_dynamo/convert_frame.py", line 2333, in __call__',
+            "torch._dynamo.exc.Unsupported: Unsupported functorch tracing attempt",
+        )
+    )
+    frame, broke = said.reports
+    assert (frame.kind, frame.scope, frame.op) == (Kind.EAGER_FRAME, Scope.REGION, "row")
+    assert frame.location == Location("/app/moe.py", 42, "row")
+    assert frame.reason == "the whole frame runs in eager (Unsupported functorch tracing attempt)"
+    assert (broke.kind, broke.op, broke.location.line) == (Kind.GRAPH_BREAK, "inner", 44)
+
+
+def test_a_graph_that_ends_where_dynamo_cannot_resume_at_debug(read: Read) -> None:
+    said = "COMPILING GRAPH due to GraphCompileReason(reason='step_unsupported', user_stack=[<FrameSummary file /app/speech.py, line 17 in forward>], graph_break=True)"
+    rest, broke = read(*record(said, level="V")).reports
+    assert (rest.kind, rest.scope, rest.op, rest.hint) == (Kind.EAGER_FRAME, Scope.REGION, "forward", True)
+    assert (broke.kind, broke.location) == (Kind.GRAPH_BREAK, Location("/app/speech.py", 17, "forward"))
+    assert read(*record(said.replace("step_unsupported", "return_value"), level="V")).reports == []
 
 
 def test_what_compiled_autograd_looks_at_while_it_captures_is_no_frame_of_the_program(read: Read) -> None:

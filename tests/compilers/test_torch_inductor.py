@@ -227,6 +227,14 @@ def test_vmap_without_a_batching_rule(read: Read, path: str, place: Location | N
     assert (report.kind, report.op, report.location) == (Kind.OP_FALLBACK, "aten::histc", place)
 
 
+def test_vmap_without_a_batching_rule_where_no_python_runs(read: Read) -> None:
+    text = "Warning: There is a performance drop because we have not yet implemented the batching rule for opt::project. Please file us an issue (function warnFallback)"
+    for place in ("[W1130 15:10:51.240824305 BatchedFallback.cpp:81] ", "[W BatchedFallback.cpp:81] "):
+        (report,) = read(place + text).reports
+        assert (report.op, report.location, report.kind) == ("opt::project", None, Kind.OP_FALLBACK)
+    assert read("echo [W BatchedFallback.cpp:81] " + text).reports == []
+
+
 def test_a_graph_without_its_cuda_graph(read: Read) -> None:
     line = "skipping cudagraphs due to mutated inputs (32 instances). Found from : "
     lines = (line, '   File "/app/model/decoder.py", line 84, in forward', "    self.k_cache.copy_(k)", "")

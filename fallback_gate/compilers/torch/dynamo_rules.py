@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import frames, graph_breaks, higher_order, trace
+from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, trace
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -177,6 +177,21 @@ RAISED = Rule(
     read=frames.raised,
 )
 
+GUARD_FAILED = Rule(
+    id="torch/compile-error",
+    compiler=NAME,
+    anchor=("Error while creating guard:",),
+    pattern=r"Error while creating guard:",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning=RAISED.meaning,
+    help="Read the reason: a dimension that was marked dynamic and that the code makes constant, mostly.",
+    seen_in="2.7 to 2.14, ERROR",
+    matches=("E" + _DYNAMO + "Error while creating guard:",),
+    ignores=("Error while creating guard:",),
+    read=frames.guard_failed,
+)
+
 NO_FRAMES = Rule(
     id="torch/compiler-off",
     compiler=NAME,
@@ -271,9 +286,11 @@ RULES = (
     BUILTIN,
     WONT_CONVERT,
     SKIPPED_IN_LOOP,
-    higher_order.RULE,
+    checkpoint.RULE,
+    *cut_short.RULES,
     RECOMPILE_LIMIT,
     RAISED,
+    GUARD_FAILED,
     NO_FRAMES,
     EAGER_BACKEND,
     NOTHING_TRACED,

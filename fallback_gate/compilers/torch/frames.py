@@ -36,7 +36,7 @@ _CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own f
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 
-def _of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
+def of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
     """A report about the frame that a message names."""
     name, file = function(said["function"]), said["file"]
     place = Location(file, int(said["line"]), name)
@@ -54,7 +54,7 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
     limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
-    report = _of_frame(rule, record, log, match)
+    report = of_frame(rule, record, log, match)
     report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said)))))
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
@@ -77,7 +77,7 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     for message in messages(record, log, 3):
         if found := _FRAME_SUMMARY.search(message):
             reason = "graph break in a loop: the whole frame runs in eager"
-            yield _of_frame(rule, record, log, found, reason=reason)
+            yield of_frame(rule, record, log, found, reason=reason)
             return
     yield base(rule, record, log, "*", reason="graph break in a loop: a whole frame runs in eager")
 
@@ -154,6 +154,32 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     )
 
 
+def guard_failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A compile that failed as its guards were made, at ERROR: the reason, and the user's code that asks for them."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    said = list(messages(record, log, LONGEST_ERROR, until="Created at:"))
+    reason = next(
+        (message.strip() for message in said if RAISED.match(message)), "its guards could not be made"
+    )
+    at = next((i for i, message in enumerate(said) if message.startswith("User stack:")), len(said))
+    stack = user_stack(said[at + 1 :])
+    where = stack.innermost
+    op = (where.function if where else None) or "*"
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        names=(op,) if op != "*" else (),
+        stack=stack.functions,
+        files=stack.files,
+        location=where,
+        reason=reason,
+    )
+
+
 def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
     """Frames that an explanation quotes in a comment: `# File "f.py", line 29, in g, code: ...`."""
     for line in lines:
@@ -172,10 +198,10 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached.
 
-    Not where Inductor got a graph without Dynamo (torch.export, AOTInductor), as the times behind the list tell.
+    Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), as the times behind the list tell.
     """
     log = opened(record.text, match, None)
-    if log and traced_frames(record, log) == [] and not _inductor_ran(record, log):
+    if log and traced_frames(record, log) == [] and not _compiler_ran(record, log):
         yield base(
             rule,
             record,
@@ -185,14 +211,14 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
         )
 
 
-def _inductor_ran(record: Record, log: LogRecord) -> bool:
-    """Whether the table of times at exit, which stands behind the list of frames, has Inductor's."""
+def _compiler_ran(record: Record, log: LogRecord) -> bool:
+    """Whether the table of times at exit, which stands behind the list of frames, has those of a trace or of Inductor."""
     others = (parse(line.text) for line in record.following(MOST_TIMES))
-    return any(other and other.pid == log.pid and _LOWERED.match(other.message) for other in others)
+    return any(other and other.pid == log.pid and _AT_WORK.match(other.message) for other in others)
 
 
 MOST_TIMES = 1_000  # lines
-_LOWERED = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile), ")
+_AT_WORK = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing), ")
 
 
 def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:
@@ -227,4 +253,4 @@ def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = opened(record.text, match, None)
     if log:
         reason = "the function was resumed after a graph break"
-        yield _of_frame(rule, record, log, match, reason=reason, hint=True)
+        yield of_frame(rule, record, log, match, reason=reason, hint=True)

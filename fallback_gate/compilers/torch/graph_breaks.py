@@ -45,7 +45,7 @@ _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
 )
-_WHOLE = Pattern(r"\s*Higher Order Operator: (?P<name>[\w.]{1,200})")  # of those that may fall back
+_CHECKPOINT = Pattern(r"\s*Higher Order Operator: torch\.utils\.checkpoint\.checkpoint\s*$")
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
@@ -103,13 +103,13 @@ def break_reports(
         location=where,
     )
     yield event
-    if whole := next((found["name"] for line in lines[:12] if (found := _WHOLE.match(line))), None):
+    if any(_CHECKPOINT.match(line) for line in lines[:12]):
         yield event._replace(
-            id="torch/higher-order-eager",
+            id="torch/checkpoint-eager",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
-            names=tuple(dict.fromkeys((*event.names, whole))),
-            reason=f"{whole} is captured whole or not at all: the call runs in eager ({reason})",
+            names=tuple(dict.fromkeys((*event.names, "torch.utils.checkpoint.checkpoint"))),
+            reason=f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})",
         )
     giving_up = (line for line in record_lines if "frame skipped: " in line.text)
     skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)

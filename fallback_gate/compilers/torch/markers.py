@@ -131,6 +131,15 @@ MARKERS = (
         _I + "[0/0] Skipping frame because there is a graph break in a for/while loop",
     ),
     _marker(
+        "not-captured",
+        "speculate_subgraph: while introspecting",
+        r"speculate_subgraph: while introspecting (\S.{0,200}?), we were unable to trace function `",
+        "A break in what must be captured whole, which is reported by itself.",
+        _I
+        + "[0/0] speculate_subgraph: while introspecting autograd.Function, we were unable to trace function "
+        "`forward` into a single graph. This means that Dynamo was unable to prove safety for this API and will fall back to eager-mode PyTorch",
+    ),
+    _marker(
         "backend-called",
         "compiler function",
         r"Step 2: calling compiler function (\S+(?: \S+)*)",

@@ -146,12 +146,12 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
         State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
     )
     cudagraphs = _cudagraphs(evidence, facts, line)
-    left = left_open(evidence, facts.started, facts.done)
-    compiled = (
-        Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log") if left else shown
-    )
+    broken, compiled = _graph_break(evidence, facts, line), shown
+    if left := left_open(evidence, facts.started, facts.done):
+        compiled = Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log")
+        broken = compiled if broken.state is State.PROVEN else broken
     return {
-        Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
+        Kind.GRAPH_BREAK: broken,
         Kind.EAGER_FRAME: compiled,
         Kind.RECOMPILE_LIMIT: shown,
         Kind.COMPILE_ERROR: compiled,
