@@ -175,6 +175,24 @@ def test_ahead_of_time_without_a_shim(read: Read) -> None:
     assert (report.kind, report.op, report.at_least) == (Kind.OP_FALLBACK, "aten::median", True)
 
 
+@pytest.mark.parametrize(
+    ("shim", "op"),
+    [
+        ("sort_stable", "aten::sort"),
+        ("median_dim", "aten::median"),
+        ("repeat_interleave_Tensor", "aten::repeat_interleave"),
+        ("pow_Tensor_Scalar", "aten::pow"),
+        ("unique_dim", "aten::unique_dim"),
+        ("index_put", "aten::index_put"),
+        ("topk", "aten::topk"),
+    ],
+)
+def test_a_c_shim_without_a_check_behind_it(read: Read, shim: str, op: str) -> None:
+    line = f"    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_{shim}(buf5, 1L, 0, &buf7_handle));"
+    (report,) = read(*record(line, artifact="output_code")).reports
+    assert report.op == op
+
+
 PROXIED = "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 1, nullptr, 2, std::array<AtenTensorHandle, 2>{buf0, buf1}.data()));"
 
 
@@ -232,7 +250,7 @@ def test_vmap_without_a_batching_rule_where_no_python_runs(read: Read) -> None:
     for place in ("[W1130 15:10:51.240824305 BatchedFallback.cpp:81] ", "[W BatchedFallback.cpp:81] "):
         (report,) = read(place + text).reports
         assert (report.op, report.location, report.kind) == ("opt::project", None, Kind.OP_FALLBACK)
-    assert read("echo [W BatchedFallback.cpp:81] " + text).reports == []
+    assert read("'[W BatchedFallback.cpp:81] " + text).reports == []
 
 
 def test_a_graph_without_its_cuda_graph(read: Read) -> None:

@@ -11,7 +11,7 @@ silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 
 | setting | shows | is blind to |
 | --- | --- | --- |
-| `graph_breaks` | each graph break, from 2.13 each frame given up | fallback kernels, eager back ends, a compiler that is off |
+| `graph_breaks` | each graph break, from 2.13 each frame given up | fallback kernels, eager back ends, a compiler that is off; up to 2.8 a break that can't be resumed behind (`nn.LSTM`) |
 | `dynamo` | back end, frames traced and given up, an empty list at exit | where and why a graph broke |
 | `perf_hints` | `FallbackKernel` once for each graph and operator | scatter and index_put fallbacks, everything on a cache hit |
 | `inductor` | operators without any lowering | operators on Inductor's fallback list |
@@ -27,8 +27,8 @@ process and compile ids; fallbacks are still read, and nothing is proven.
 **When it is silent at every level.** `set_stance("eager_on_recompile")`; a stance or `config.disable` that holds
 for a part of the run; a module whose forward is disabled, or `torch.compile(disable=True)`, beside others that
 compile; a frame without tensor operations; a reference algorithm that was compiled in full;
-scaled_dot_product_attention decomposed for lack of a fused kernel. An error that the program catches is told by
-its frame alone, whose compile does not end: unproven.
+scaled_dot_product_attention decomposed for lack of a fused kernel. An error that the program catches, and up to 2.8
+a break that can't be resumed behind, are told by their frame alone, whose compile or trace does not end: unproven.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. An empty
 list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with

@@ -32,6 +32,7 @@ from fallback_gate.scan.record import Record
 LONGEST_ERROR = 450
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
+_LIMITS = ("recompile limit exceeded", "RecompileLimitExceeded", "cache_size_limit")  # 2.14, 2.7, before 2.6
 _CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own frames, none of the program's
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
@@ -53,7 +54,7 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     cause = said[at].strip() if at is not None else ""
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
-    limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
+    limit = any(words in cause for words in _LIMITS)
     report = of_frame(rule, record, log, match)
     report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said)))))
     if log.level == "I":
@@ -115,7 +116,9 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     if parse(record.text):
         return
     error, said = match["error"], match["reason"].strip()
-    if "recompile limit exceeded" in said or error.endswith("FailOnRecompileLimitHit"):
+    if "recompile limit exceeded" in said or error.endswith(
+        ("FailOnRecompileLimitHit", "RecompileLimitExceeded")
+    ):
         yield base(
             rule,
             record,

@@ -171,9 +171,20 @@ def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
         yield named(report._replace(scope=Scope.OPERATOR), told) if told else report
     elif not _LIBRARY_SHIM.match(shim):
         further = messages(record, log, 4) if log else (line.text for line in record.following(4))
-        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), f"aten.{shim}")
+        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), _of_shim(shim))
         reason = "the C++ wrapper calls its C shim: no kernel was generated"
         yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
+
+
+def _of_shim(shim: str) -> str:
+    """The operator of a C shim, whose name is the operator's with its overload: `sort_stable`."""
+    overload = _OVERLOAD.match(shim) if shim != "unique_dim" else None
+    return f"aten.{overload['op']}.{overload['name']}" if overload else f"aten.{shim}"
+
+
+_OVERLOAD = Pattern(
+    r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
+)
 
 
 def dispatched_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
