@@ -597,6 +597,27 @@ def test_what_compiled_autograd_looks_at_while_it_captures_is_no_frame_of_the_pr
     assert [r.op for r in read(*record(frame, level="W", cid="!0")).reports] == ["<genexpr>"]
 
 
+@pytest.mark.parametrize(
+    ("file", "cause", "told"),
+    [
+        ("/usr/lib/python3.11/typing.py", "Attempt to trace generator", False),
+        ("<frozen _collections_abc>", "Attempt to trace generator", False),
+        ("/usr/lib/python3.11/typing.py", "Unsupported method call", True),
+        ("/app/typing.py", "Attempt to trace generator", True),
+        ("/opt/venv/lib/python3.11/site-packages/models/typing.py", "Attempt to trace generator", True),
+    ],
+)
+def test_a_generator_of_the_standard_library_is_no_frame_of_the_program(
+    read: Read, file: str, cause: str, told: bool
+) -> None:
+    lines = (
+        f"WON'T CONVERT <genexpr> {file} line 701 ",
+        "due to: ",
+        f"torch._dynamo.exc.Unsupported: {cause}",
+    )
+    assert [r.op for r in read(*record(*lines, level="I")).reports] == ["<genexpr>"] * told
+
+
 def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
     (report,) = read(
         "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call",

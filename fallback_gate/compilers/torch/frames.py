@@ -19,6 +19,7 @@ from fallback_gate.compilers.torch.log import (
     LogRecord,
     base,
     frames,
+    is_standard_library,
     messages,
     opened,
     parse,
@@ -33,6 +34,7 @@ LONGEST_ERROR = 450
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
 _LIMITS = ("recompile limit exceeded", "RecompileLimitExceeded", "cache_size_limit")  # 2.14, 2.7, before 2.6
+_GENERATOR = "Attempt to trace generator"
 _CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own frames, none of the program's
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
@@ -54,6 +56,8 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     cause = said[at].strip() if at is not None else ""
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
+    if log.level == "I" and _GENERATOR in cause and is_standard_library(match["file"]):
+        return  # it computes nothing: what it calls is a frame of its own
     limit = any(words in cause for words in _LIMITS)
     report = of_frame(rule, record, log, match)
     report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said)))))

@@ -44,11 +44,11 @@ RAISED = Pattern(  # opens the last line of a traceback
     r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: "
 )
 _FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
+_STANDARD = r"/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|^<frozen"
 _LIBRARY = Pattern(
-    r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
-    r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
-    r"|^<(?:frozen|string|eval_with_key)"
+    rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"
 )
+_STANDARD_LIBRARY = Pattern(_STANDARD)
 
 _PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
 
@@ -230,6 +230,11 @@ class UserStack(NamedTuple):
 def is_library(path: str) -> bool:
     """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
     return bool(_LIBRARY.search(path.replace("\\", "/")))
+
+
+def is_standard_library(path: str) -> bool:
+    """Whether a frame's file is Python's own."""
+    return bool(_STANDARD_LIBRARY.search(path.replace("\\", "/")))
 
 
 def frames(lines: Iterable[str]) -> list[Location]:
