@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS, ending
-from fallback_gate.model import State
+from fallback_gate.model import Kind, State
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
 Read = Callable[..., Any]
@@ -267,3 +267,20 @@ def test_a_process_with_the_same_id_that_traced_nothing_owes_a_proof(first: bool
     assert states(read(*clean), "torch.compile")["eager_frame"] is State.PROVEN
     mixed = [*other, *clean] if first else [*clean, *other]
     assert states(read(*mixed), "torch.compile")["eager_frame"] is State.UNPROVEN
+
+
+@pytest.mark.parametrize(
+    ("log", "function"),
+    [("error-caught-without-a-word.2.14.1", "heads"), ("rest-of-function-eager.2.7.1", "forward")],
+)
+def test_a_frame_beside_a_break_that_is_told(log: str, function: str, read: Read) -> None:
+    """The break of another function shows that breaks are printed, and allowing it is no proof for this one."""
+    text = (SAMPLES / "torch" / f"{log}.log").read_text("utf-8")
+    said = read(*text.splitlines())
+    assert {report.op for report in said.reports if not report.hint} - {"*"} == {"note"}
+    found = states(said, "torch.compile")
+    assert {found[kind] for kind in ("graph_break", "eager_frame", "compile_error")} == {State.UNPROVEN}
+    assert {found[kind] for kind in ("recompile_limit", "op_fallback")} == {State.PROVEN}
+    (by,) = said.evidence.processes.values()
+    why = READERS["torch.compile"].prove(by["torch.compile"])[Kind.EAGER_FRAME].why
+    assert f" of {function} /app/" in why

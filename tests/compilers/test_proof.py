@@ -112,6 +112,18 @@ TABLE = {
     ),
     "a trace without its end, graph_breaks off": (
         [*STARTED, *CALLED, *code(), *RETURNED, *LISTED],
+        {Kind.GRAPH_BREAK: UNOBSERVABLE, Kind.EAGER_FRAME: UNPROVEN, Kind.OP_FALLBACK: PROVEN},
+    ),
+    "a trace that goes on in another frame, graph_breaks off": (
+        [
+            *STARTED,
+            *CALLED,
+            *code(),
+            *RETURNED,
+            *traced("torch_dynamo_resume_in_forward_at_150 /app/moe/decoder.py:150", cid="1/0"),
+            *code(cid="1/0"),
+            *LISTED,
+        ],
         {Kind.GRAPH_BREAK: UNOBSERVABLE, Kind.EAGER_FRAME: PROVEN, Kind.OP_FALLBACK: PROVEN},
     ),
     "a trace without its end, graph_breaks on": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -438,13 +439,271 @@ def test_a_swallowed_error(read: Read) -> None:
         ("torch._dynamo.exc.Unsupported: graph break in loop", Kind.EAGER_FRAME),
         ("torch._dynamo.exc.RecompileLimitExceeded: Dynamo recompile limit exceeded", Kind.RECOMPILE_LIMIT),
         ("torch._dynamo.exc.Unsupported: cache_size_limit reached", Kind.RECOMPILE_LIMIT),
+        (
+            "torch._dynamo.exc.RecompileLimitExceeded: accumulated_recompile_limit reached",
+            Kind.RECOMPILE_LIMIT,
+        ),
     ],
 )
 def test_a_frame_given_up_at_info(read: Read, cause: str, kind: Kind) -> None:
-    limit = ("recompile limit exceeded",) if kind is Kind.RECOMPILE_LIMIT else ()
-    lines = ("WON'T CONVERT balance /app/tv/breaks.py line 18 ", "due to: ", *limit, cause)
+    lines = ("WON'T CONVERT balance /app/tv/breaks.py line 18 ", "due to: ", cause)
     (report,) = read(*record(*lines, level="I")).reports
     assert (report.kind, report.scope, report.op) == (kind, Scope.REGION, "balance")
+
+
+def test_a_frame_given_up_in_a_function_that_it_calls_names_both(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break in user code at /app/streams.py:33",
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Unsupported method call",
+            "User code traceback:",
+            '  File "/app/streams.py", line 49, in traced',
+            '  File "/app/streams.py", line 33, in __enter__',
+        ),
+        *record(
+            "WON'T CONVERT traced /app/streams.py line 47 ",
+            "due to: ",
+            "Traceback (most recent call last):",
+            "torch._dynamo.exc.Unsupported: Unsupported method call",
+            "",
+            "from user code:",
+            '   File "/app/streams.py", line 49, in traced',
+            "    with Span(handle):",
+            '  File "/app/streams.py", line 33, in __enter__',
+            '    self.handle.write("span")',
+            "",
+            "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace",
+            level="I",
+            cid="",
+        ),
+    )
+    broke, skipped, frame = said.reports
+    assert (broke.op, skipped.op, skipped.hint) == ("__enter__", "__enter__", True)
+    assert (frame.op, frame.names, frame.hint) == ("traced", ("traced", "__enter__"), False)
+    assert frame.location == Location("/app/streams.py", 47, "traced")
+
+
+CAPTURED = "speculate_subgraph: while introspecting {}, we were unable to trace function `expert` into a single graph. This means"
+
+
+def test_a_checkpointed_function_that_breaks_runs_eager_as_a_whole(read: Read) -> None:
+    said = read(
+        *record(CAPTURED.format("torch.utils.checkpoint.checkpoint"), level="I"),
+        *graph_break(
+            "Graph break in user code at /app/moe.py:19",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+            "",
+            "Failed to trace builtin operator",
+            "  Higher Order Operator: torch.utils.checkpoint.checkpoint",
+            "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types",
+            "User code traceback:",
+            '  File "/app/moe.py", line 23, in forward',
+            '  File "/app/moe.py", line 19, in expert',
+        ),
+    )
+    hint, broke, whole = said.reports
+    assert (hint.kind, hint.op, hint.hint) == (Kind.EAGER_FRAME, "expert", True)
+    assert (broke.kind, broke.scope) == (Kind.GRAPH_BREAK, Scope.SITE)
+    assert (whole.kind, whole.scope, whole.op) == (Kind.EAGER_FRAME, Scope.REGION, "expert")
+    assert whole.stack == ("expert", "forward")
+    assert "torch.utils.checkpoint.checkpoint" in whole.names
+
+
+@pytest.mark.parametrize(
+    "operator", ["torch.cond", "torch.ops.higher_order.scan", "cond", "autograd.Function"]
+)
+def test_what_else_is_captured_whole_is_told_by_its_break_or_its_error(read: Read, operator: str) -> None:
+    assert read(*record(CAPTURED.format(operator), level="I")).reports == []
+
+
+def test_a_checkpointed_function_without_a_name(read: Read) -> None:
+    said = CAPTURED.format("torch.utils.checkpoint.checkpoint").replace(
+        "expert", "NestedUserFunctionVariable"
+    )
+    (report,) = read(*record(said, level="I")).reports
+    assert (report.op, report.scope, report.hint) == ("*", Scope.REGION, True)
+
+
+def test_a_compile_that_failed_as_its_guards_were_made(read: Read) -> None:
+    (report,) = read(
+        *record(
+            "Error while creating guard:",
+            "Name: ''",
+            "    Source: shape_env",
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_guards.py", line 374, in create',
+            "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!",
+            "",
+            "User stack:",
+            '  File "/app/rank.py", line 7, in fixed',
+            "    return x.reshape(4, -1).sum(0)",
+            level="E",
+        ),
+        *record(
+            "Created at:", f'  File "{SITE}/_dynamo/convert_frame.py", line 925, in trace_frame', level="E"
+        ),
+    ).reports
+    assert (report.kind, report.op, report.scope) == (Kind.COMPILE_ERROR, "fixed", Scope.PROGRAM)
+    assert report.location == Location("/app/rank.py", 7, "fixed")
+    assert "Constraints violated" in report.reason
+
+
+@pytest.mark.parametrize("time", ["bytecode_tracing", "fullgraph_capture", "GraphLowering.run"])
+def test_an_empty_list_beside_a_trace_is_no_compiler_that_is_off(read: Read, time: str) -> None:
+    times = record(
+        "TorchDynamo compilation metrics:", "Function, Runtimes (s)", f"{time}, 1.0", level="I", cid=""
+    )
+    assert read(*listed(), *times).reports == []
+    assert [r.id for r in read(*listed(), *times[:2]).reports] == ["torch/compiler-off"]
+
+
+@pytest.mark.parametrize(
+    ("restarts", "artifact", "ids"),
+    [
+        (["Unknown fail_and_restart_analysis"], False, ["torch/graph-break", "torch/rest-of-function-eager"]),
+        (["Unknown fail_and_restart_analysis"], True, []),  # told by the artifact
+        (["TensorifyScalar"], False, []),
+    ],
+)
+def test_a_structured_trace_of_a_frame_that_was_cut_short(
+    read: Read, restarts: list[str], artifact: bool, ids: list[str]
+) -> None:
+    where = {"frame_id": 2, "frame_compile_id": 0, "attempt": 0}
+    metrics = {
+        "compile_id": "2/0",
+        "co_name": "forward",
+        "co_filename": "/app/speech.py",
+        "co_firstlineno": 18,
+    }
+    metrics |= {
+        "graph_op_count": 3,
+        "guard_count": 9,
+        "inductor_compile_time_s": 1.0,
+        "restart_reasons": restarts,
+    }
+    told = [
+        {"dynamo_start": {"stack": []}, **where},
+        *([{"artifact": {"name": "dynamo_graph_break_reason"}, **where}] * artifact),
+        {"artifact": {"name": "fx_graph_cache_miss"}, **where},
+        {"compilation_metrics": metrics, **where},
+    ]
+    said = read(*(line for one in told for line in record(json.dumps(one), cid="")))
+    assert [r.id for r in said.reports] == ids
+
+
+def test_a_frame_that_was_never_traced(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: torch.compile cannot properly resume from this graph break, which results in a skip.",
+            "torch.compile will skip tracing the frame row (/app/moe.py line 42) and fall back to eager.",
+            "The graph break occurred in the following user code:",
+            '  File "/app/moe.py", line 44, in inner',
+            "    y = x.sin()",
+            "",
+            "Traceback (most recent call last):",
+            f'  File "{SITE}/_dynamo/convert_frame.py", line 2333, in __call__',
+            "torch._dynamo.exc.Unsupported: Unsupported functorch tracing attempt",
+        )
+    )
+    frame, broke = said.reports
+    assert (frame.kind, frame.scope, frame.op) == (Kind.EAGER_FRAME, Scope.REGION, "row")
+    assert frame.location == Location("/app/moe.py", 42, "row")
+    assert frame.reason == "the whole frame runs in eager (Unsupported functorch tracing attempt)"
+    assert (broke.kind, broke.op, broke.location.line) == (Kind.GRAPH_BREAK, "inner", 44)
+
+
+def test_a_graph_that_ends_where_dynamo_cannot_resume_at_debug(read: Read) -> None:
+    said = "COMPILING GRAPH due to GraphCompileReason(reason='step_unsupported', user_stack=[<FrameSummary file /app/speech.py, line 17 in forward>], graph_break=True)"
+    rest, broke = read(*record(said, level="V")).reports
+    assert (rest.kind, rest.scope, rest.op, rest.hint) == (Kind.EAGER_FRAME, Scope.REGION, "forward", True)
+    assert (broke.kind, broke.location) == (Kind.GRAPH_BREAK, Location("/app/speech.py", 17, "forward"))
+    assert read(*record(said.replace("step_unsupported", "return_value"), level="V")).reports == []
+
+
+def test_what_compiled_autograd_looks_at_while_it_captures_is_no_frame_of_the_program(read: Read) -> None:
+    frame = "WON'T CONVERT <genexpr> /opt/venv/lib/python3.11/site-packages/sympy/core/facts.py line 633 "
+    assert read(*record(frame, level="I", cid="!0")).reports == []
+    assert [r.op for r in read(*record(frame, level="I", cid="!0/7/0")).reports] == ["<genexpr>"]
+    assert [r.op for r in read(*record(frame, level="W", cid="!0")).reports] == ["<genexpr>"]
+
+
+@pytest.mark.parametrize(
+    ("file", "cause", "told"),
+    [
+        ("/usr/lib/python3.11/typing.py", "Attempt to trace generator", False),
+        ("<frozen _collections_abc>", "Attempt to trace generator", False),
+        ("/usr/lib/python3.11/typing.py", "Unsupported method call", True),
+        ("/app/typing.py", "Attempt to trace generator", True),
+        ("/opt/venv/lib/python3.11/site-packages/models/typing.py", "Attempt to trace generator", True),
+    ],
+)
+def test_a_generator_of_the_standard_library_is_no_frame_of_the_program(
+    read: Read, file: str, cause: str, told: bool
+) -> None:
+    lines = (
+        f"WON'T CONVERT <genexpr> {file} line 701 ",
+        "due to: ",
+        f"torch._dynamo.exc.Unsupported: {cause}",
+    )
+    assert [r.op for r in read(*record(*lines, level="I")).reports] == ["<genexpr>"] * told
+
+
+def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
+    (report,) = read(
+        "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call",
+        "  Explanation: Dynamo failed to run FX node with fake tensors: call_function serve.sample_row(*(FakeTensor(..., size=(1, 16)),), **{}): got RuntimeError('There was no fake impl registered')",
+        "",
+        "from user code:",
+        '   File "/app/paged.py", line 33, in decode',
+        "    token = sample_row(logits)",
+        "",
+    ).reports
+    assert (report.op, report.names) == ("decode", ("decode", "serve::sample_row", "serve.sample_row"))
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (
+            "    Y = torch.ops.quantized.linear_dynamic(",
+            ("quantized::linear_dynamic", "quantized.linear_dynamic"),
+        ),
+        ("    return torch.ops.serve.pick.default(x)", ("serve::pick", "serve.pick.default")),
+        ("    print(torch.ops.serve.pick(x))", ()),
+        ("    y = f(torch.ops.serve.pick(x))", ()),
+    ],
+)
+def test_the_operator_that_the_broken_line_calls(read: Read, code: str, names: tuple[str, ...]) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break in user code at /app/q.py:58",
+            "Graph Break Reason: Failed to convert args/kwargs to proxy",
+            "User code traceback:",
+            '  File "/app/q.py", line 58, in forward',
+            code,
+            "        ^^^^^^^^^",
+        )
+    ).reports
+    assert report.names == ("forward", *names)
+
+
+def test_what_runs_a_program_as_a_module_is_no_offending_call(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            f"Graph break in user code at {SITE}/nn/modules/module.py:1794",
+            "Graph Break Reason: Skip calling `torch.compiler.disable()`d function",
+            "  Explanation: Skip calling function `<function Norm.forward at 0x7f10>` since it was wrapped",
+            "User code traceback:",
+            '  File "<frozen runpy>", line 198, in _run_module_as_main',
+            '  File "<frozen runpy>", line 88, in _run_code',
+            '  File "/app/serve/__main__.py", line 9, in <module>',
+            '  File "/app/serve/model.py", line 32, in forward',
+            f'  File "{SITE}/nn/modules/module.py", line 1794, in _call_impl',
+        )
+    ).reports
+    assert (report.op, report.names) == ("Norm.forward", ("Norm.forward",))
 
 
 def test_a_frame_skipped_before_2_13(read: Read) -> None:

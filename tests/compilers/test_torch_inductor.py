@@ -175,6 +175,53 @@ def test_ahead_of_time_without_a_shim(read: Read) -> None:
     assert (report.kind, report.op, report.at_least) == (Kind.OP_FALLBACK, "aten::median", True)
 
 
+@pytest.mark.parametrize(
+    ("shim", "op"),
+    [
+        ("sort_stable", "aten::sort"),
+        ("median_dim", "aten::median"),
+        ("repeat_interleave_Tensor", "aten::repeat_interleave"),
+        ("pow_Tensor_Scalar", "aten::pow"),
+        ("unique_dim", "aten::unique_dim"),
+        ("index_put", "aten::index_put"),
+        ("topk", "aten::topk"),
+    ],
+)
+def test_a_c_shim_without_a_check_behind_it(read: Read, shim: str, op: str) -> None:
+    line = f"    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_{shim}(buf5, 1L, 0, &buf7_handle));"
+    (report,) = read(*record(line, artifact="output_code")).reports
+    assert report.op == op
+
+
+PROXIED = "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 1, nullptr, 2, std::array<AtenTensorHandle, 2>{buf0, buf1}.data()));"
+
+
+@pytest.mark.parametrize(
+    ("behind", "op"),
+    [
+        (('assert_size_stride(buf1, {4L}, {1L}, "torch.ops.rank.bucketise.default");',), "rank::bucketise"),
+        (
+            ('assert_size_stride(buf2, {4L}, {1L}, "torch.ops.rank.bucketise.default");',),
+            "*",
+        ),  # not its result
+        (("buf0.reset();",), "*"),
+        (
+            (
+                "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf1, arg0_1, arg1_1));",
+                'assert_size_stride(buf1, {4L}, {1L}, "torch.ops.aten.mm.default");',
+            ),
+            "*",
+        ),
+    ],
+)
+def test_a_call_through_the_proxy_is_named_by_the_check_of_its_result(
+    read: Read, behind: tuple[str, ...], op: str
+) -> None:
+    (report,) = read(*record(PROXIED, *behind, artifact="output_code")).reports
+    assert report.op == op
+    assert report.scope == (Scope.UNKNOWN if op == "*" else Scope.OPERATOR)
+
+
 def test_complex_numbers(read: Read) -> None:
     line = f"{SITE}/_inductor/lowering.py:2633: UserWarning: Torchinductor does not support code generation for complex operators. Performance may be worse than eager."
     (report,) = read(line, "  warnings.warn(").reports
@@ -196,6 +243,14 @@ VMAP = "UserWarning: There is a performance drop because we have not yet impleme
 def test_vmap_without_a_batching_rule(read: Read, path: str, place: Location | None) -> None:
     (report,) = read(f"{path}: {VMAP}").reports
     assert (report.kind, report.op, report.location) == (Kind.OP_FALLBACK, "aten::histc", place)
+
+
+def test_vmap_without_a_batching_rule_where_no_python_runs(read: Read) -> None:
+    text = "Warning: There is a performance drop because we have not yet implemented the batching rule for opt::project. Please file us an issue (function warnFallback)"
+    for place in ("[W1130 15:10:51.240824305 BatchedFallback.cpp:81] ", "[W BatchedFallback.cpp:81] "):
+        (report,) = read(place + text).reports
+        assert (report.op, report.location, report.kind) == ("opt::project", None, Kind.OP_FALLBACK)
+    assert read("'[W BatchedFallback.cpp:81] " + text).reports == []
 
 
 def test_a_graph_without_its_cuda_graph(read: Read) -> None:

@@ -103,6 +103,92 @@ def test_a_graph_that_failed_is_told_by_its_error() -> None:
     assert prove(evidence(but(RETURNED), reported=(Kind.OP_FALLBACK,)))[FRAME].state is UNPROVEN
 
 
+SWALLOWED = ("torch/trace-started", ("1/0", "heads", "m.py:9"))
+ENDED = ("torch/frame-ended", ("0/0",))
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        ([SWALLOWED], UNPROVEN),
+        ([ENDED, SWALLOWED], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/frame-ended", ("1/0_1",))], PROVEN),  # without an operator: never done
+        ([ENDED, SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/frame-broke", ("2/0", "graph_breaks"))], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "9"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "90"))], UNPROVEN),
+        ([ENDED, SWALLOWED, ("torch/gave-up", ("1/0",))], PROVEN),
+        (
+            [SWALLOWED, ("torch/trace-started", ("2/0", "torch_dynamo_resume_in_heads_at_10", "m.py:10")), ("torch/trace-done", ("2/0", "x"))],
+            PROVEN,
+        ),
+        (
+            [ENDED, SWALLOWED, ("torch/trace-started", ("2/0", "torch_dynamo_resume_in_heads_at_10", "m.py:10")), ("torch/trace-done", ("2/0", "x"))],
+            UNPROVEN,
+        ),
+    ],
+)  # fmt: skip
+def test_a_frame_of_which_nothing_says_why_it_was_not_compiled(told: Told, state: State) -> None:
+    found = prove(evidence([*told, *WHOLE]))
+    assert (found[FRAME].state, found[Kind.COMPILE_ERROR].state) == (state, state)
+    assert found[Kind.RECOMPILE_LIMIT].state is PROVEN
+    assert found[FRAME].why.startswith("the compile of heads m.py:9 did not end") == (state is UNPROVEN)
+
+
+RESUME = "torch_dynamo_resume_in_heads_at_"
+LATER = ("torch/trace-started", ("2/0", f"{RESUME}12", "m.py:12"))
+LATER_DONE = ("torch/frame-ended", ("2/0",))
+GRAPH = [SWALLOWED, ("torch/backend-called", ("1/0_1", "inductor")), ("torch/backend-done", ("1/0_1", "inductor")), ENDED, ("torch/frame-ended", ("1/0_1",))]  # fmt: skip
+AGAIN = [
+    LATER,
+    ("torch/backend-called", ("2/0", "inductor")),
+    ("torch/backend-done", ("2/0", "inductor")),
+    LATER_DONE,
+]
+ON = ("torch/graph-breaks-on", ("0/0", "graph_breaks"))
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        (GRAPH, UNPROVEN),  # a graph, and no line of what became of the rest
+        ([*GRAPH, LATER, LATER_DONE], PROVEN),
+        ([*GRAPH, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
+        ([*GRAPH, ("torch/trace-done", ("1/0_1", "x"))], PROVEN),
+        ([*GRAPH, ("torch/dynamo-debug", ("1/0",))], PROVEN),  # DEBUG tells why each graph ends
+        ([*GRAPH, ("torch/trace-started", ("2/0", f"{RESUME}12", "other.py:12")), LATER_DONE], UNPROVEN),
+        ([*GRAPH, ("torch/trace-started", ("2/0", f"{RESUME}5", "m.py:5")), LATER_DONE], UNPROVEN),  # above it
+        # another function of that name begins in between
+        ([*GRAPH, ("torch/trace-started", ("3/0", "heads", "m.py:11")), ("torch/frame-ended", ("3/0",)), LATER, LATER_DONE], UNPROVEN),
+        ([*GRAPH, *AGAIN], UNPROVEN),  # the rest is cut short in its turn
+        ([*GRAPH, *AGAIN, ("torch/trace-started", ("3/0", f"{RESUME}14", "m.py:14")), ("torch/frame-ended", ("3/0",))], PROVEN),
+    ],
+)  # fmt: skip
+def test_a_graph_without_a_word_about_what_follows_it(told: Told, state: State) -> None:
+    found = prove(evidence([*told, ON, *WHOLE]))
+    assert (found[FRAME].state, found[BREAK].state) == (state, state)
+    assert found[FRAME].why.startswith("the trace of ") == (state is UNPROVEN)
+
+
+def test_a_trace_that_ended_is_no_compile_that_did() -> None:
+    made = [SWALLOWED, ("torch/trace-done", ("1/0", "x")), ("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]  # fmt: skip
+    assert prove(evidence([*made, *WHOLE]))[FRAME].state is PROVEN  # before 2.6
+    assert prove(evidence([*made, ENDED, *WHOLE]))[FRAME].state is UNPROVEN
+
+
+def test_a_frame_with_an_id_like_no_other_is_a_frame() -> None:
+    odd = [("torch/trace-started", ("-", "heads", "m.py:99999999999999999999")), ENDED, ON]
+    assert prove(evidence([*odd, *WHOLE]))[FRAME].state is UNPROVEN
+
+
+def test_as_many_errors_as_frames_that_did_not_end_are_told() -> None:
+    two = [SWALLOWED, ("torch/trace-started", ("2/0", "tail", "m.py:20")), *WHOLE]
+    one = evidence(two, rules=("torch/compile-error",))
+    assert prove(one)[Kind.COMPILE_ERROR].state is UNPROVEN
+    one.rules["torch/compile-error"] = 2
+    assert prove(one)[Kind.COMPILE_ERROR].state is PROVEN
+
+
 def test_two_processes_that_both_ended_are_whole() -> None:
     assert prove(evidence([*WHOLE, *WHOLE]))[FRAME].state is PROVEN
     assert prove(evidence([*WHOLE, *WHOLE, STARTED]))[FRAME].state is UNPROVEN
@@ -138,7 +224,7 @@ def test_what_a_level_shows_of_an_unfinished_log(told: Told, seen: set[Kind]) ->
     [
         (but(DONE), UNOBSERVABLE, "the trace of forward m.py:1 did not reach its end, and this level does not say why"),
         (but(DONE, add=[("torch/dynamo-debug", ())]), PROVEN, "Dynamo's DEBUG level was on: every graph break is printed"),
-        (but(DONE, add=[("torch/graph-breaks-on", ())]), PROVEN, "the artifact graph_breaks was on: every graph break is printed"),
+        (but(DONE, add=[("torch/frame-broke", ("0/0", "x")), ("torch/graph-breaks-on", ())]), PROVEN, "the artifact graph_breaks was on: every graph break is printed"),
         (but(DONE, add=[("torch/trace-done", ("0/0_1", "x"))]), PROVEN, "each frame was traced to its end"),
         (but(DONE, add=[("torch/trace-done", ("0/1", "x"))]), UNOBSERVABLE, "did not reach its end"),
     ],

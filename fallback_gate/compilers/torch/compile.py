@@ -11,7 +11,7 @@ silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 
 | setting | shows | is blind to |
 | --- | --- | --- |
-| `graph_breaks` | each graph break, from 2.13 each frame given up | fallback kernels, eager back ends, a compiler that is off |
+| `graph_breaks` | each graph break, from 2.13 each frame given up | fallback kernels, eager back ends, a compiler that is off; up to 2.8 a break that can't be resumed behind (`nn.LSTM`) |
 | `dynamo` | back end, frames traced and given up, an empty list at exit | where and why a graph broke |
 | `perf_hints` | `FallbackKernel` once for each graph and operator | scatter and index_put fallbacks, everything on a cache hit |
 | `inductor` | operators without any lowering | operators on Inductor's fallback list |
@@ -24,16 +24,18 @@ silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 Leave PyTorch's own format: under TORCH_LOGS_FORMAT, or a formatter of your own on its loggers, records lose their
 process and compile ids; fallbacks are still read, and nothing is proven.
 
-**When it is silent at every level.** `set_stance("eager_on_recompile")`; a module whose forward is
-disabled beside others that compile; a frame without tensor operations; a reference algorithm that was
-compiled in full; scaled_dot_product_attention decomposed for lack of a fused kernel.
+**When it is silent at every level.** `set_stance("eager_on_recompile")`; a stance or `config.disable` that holds
+for a part of the run; a module whose forward is disabled, or `torch.compile(disable=True)`, beside others that
+compile; a frame without tensor operations; a reference algorithm that was compiled in full;
+scaled_dot_product_attention decomposed for lack of a fused kernel. An error that the program catches, and up to 2.8
+a break that can't be resumed behind, are told by their frame alone, whose compile or trace does not end: unproven.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
 exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty
 list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
 `fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
 
-Wording seen in 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
+Wording seen in 2.7.1, 2.9.1, 2.10.0, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import frames, graph_breaks, trace
+from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, trace
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -107,7 +107,10 @@ WONT_CONVERT = Rule(
     help="Unset torch._dynamo.config.suppress_errors to see the error, and mend what the back end can't compile.",
     seen_in="2.0 to 2.14: WARNING for an error; from 2.13 also INFO for a frame given up after a break or a limit",
     matches=("W" + _DYNAMO + "WON'T CONVERT forward /app/moe/decoder.py line 148 ",),
-    ignores=("W" + _DYNAMO + "due to: ",),
+    ignores=(
+        "W" + _DYNAMO + "due to: ",
+        "I1130 14:51:08.873000 9537 torch/_dynamo/convert_frame.py:2427] [!0] WON'T CONVERT <genexpr> /opt/venv/lib/python3.11/site-packages/sympy/core/facts.py line 633 ",
+    ),
     read=frames.wont_convert,
 )
 
@@ -172,6 +175,21 @@ RAISED = Rule(
         "torch._dynamo.exc.Unsupported",
     ),
     read=frames.raised,
+)
+
+GUARD_FAILED = Rule(
+    id="torch/compile-error",
+    compiler=NAME,
+    anchor=("Error while creating guard:",),
+    pattern=r"Error while creating guard:",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning=RAISED.meaning,
+    help="Read the reason: a dimension that was marked dynamic and that the code makes constant, mostly.",
+    seen_in="2.7 to 2.14, ERROR",
+    matches=("E" + _DYNAMO + "Error while creating guard:",),
+    ignores=("Error while creating guard:",),
+    read=frames.guard_failed,
 )
 
 NO_FRAMES = Rule(
@@ -268,8 +286,11 @@ RULES = (
     BUILTIN,
     WONT_CONVERT,
     SKIPPED_IN_LOOP,
+    checkpoint.RULE,
+    *cut_short.RULES,
     RECOMPILE_LIMIT,
     RAISED,
+    GUARD_FAILED,
     NO_FRAMES,
     EAGER_BACKEND,
     NOTHING_TRACED,

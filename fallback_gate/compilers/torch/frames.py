@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import takewhile
 from re import Match
 from typing import Any
 
@@ -19,6 +19,7 @@ from fallback_gate.compilers.torch.log import (
     LogRecord,
     base,
     frames,
+    is_standard_library,
     messages,
     opened,
     parse,
@@ -32,10 +33,13 @@ from fallback_gate.scan.record import Record
 LONGEST_ERROR = 450
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
+_LIMITS = ("recompile limit exceeded", "RecompileLimitExceeded", "cache_size_limit")  # 2.14, 2.7, before 2.6
+_GENERATOR = "Attempt to trace generator"
+_CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own frames, none of the program's
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 
-def _of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
+def of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
     """A report about the frame that a message names."""
     name, file = function(said["function"]), said["file"]
     place = Location(file, int(said["line"]), name)
@@ -45,21 +49,30 @@ def _of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **fa
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
     log = opened(record.text, match, None)
-    if not log:
+    if not log or (log.level == "I" and _CAPTURE.match(log.compile_id)):
         return
-    further = messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")
-    cause = next((message.strip() for message in further if RAISED.match(message)), "")
-    if cause.endswith(" raised:"):  # what the back end raised is on the next line
-        cause = f"{cause} {next(further, '')}".strip()
-    called = failed_on_fake_tensors("\n".join((cause, *islice(further, 2)))) if "ake " in cause else ()
-    limit = "recompile limit exceeded" in cause or "cache_size_limit" in cause
-    report = _of_frame(rule, record, log, match)
-    report = report._replace(names=report.names + called)
+    said = list(messages(record, log, LONGEST_ERROR, until="WON'T CONVERT"))
+    at = next((i for i, message in enumerate(said) if RAISED.match(message)), None)
+    cause = said[at].strip() if at is not None else ""
+    if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
+        cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
+    if log.level == "I" and _GENERATOR in cause and is_standard_library(match["file"]):
+        return  # it computes nothing: what it calls is a frame of its own
+    called = failed_on_fake_tensors("\n".join(said[at : at + 3])) if at is not None else ()
+    limit = any(words in cause for words in _LIMITS)
+    report = of_frame(rule, record, log, match)
+    report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said), *called))))
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
         yield report._replace(kind=kind, reason=cause or "the frame runs in eager")
     else:
         yield report._replace(reason=cause or "compiling failed; the error was suppressed")
+
+
+def _traced_into(said: list[str]) -> tuple[str, ...]:
+    """The user's functions from the frame that was traced to the one that broke it."""
+    at = next((i for i, message in enumerate(said) if message.startswith("from user code")), len(said))
+    return user_stack(takewhile(str.strip, said[at + 1 :])).functions
 
 
 def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -70,7 +83,7 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     for message in messages(record, log, 3):
         if found := _FRAME_SUMMARY.search(message):
             reason = "graph break in a loop: the whole frame runs in eager"
-            yield _of_frame(rule, record, log, found, reason=reason)
+            yield of_frame(rule, record, log, found, reason=reason)
             return
     yield base(rule, record, log, "*", reason="graph break in a loop: a whole frame runs in eager")
 
@@ -108,7 +121,9 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     if parse(record.text):
         return
     error, said = match["error"], match["reason"].strip()
-    if "recompile limit exceeded" in said or error.endswith("FailOnRecompileLimitHit"):
+    if "recompile limit exceeded" in said or error.endswith(
+        ("FailOnRecompileLimitHit", "RecompileLimitExceeded")
+    ):
         yield base(
             rule,
             record,
@@ -147,6 +162,32 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     )
 
 
+def guard_failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A compile that failed as its guards were made, at ERROR: the reason, and the user's code that asks for them."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    said = list(messages(record, log, LONGEST_ERROR, until="Created at:"))
+    reason = next(
+        (message.strip() for message in said if RAISED.match(message)), "its guards could not be made"
+    )
+    at = next((i for i, message in enumerate(said) if message.startswith("User stack:")), len(said))
+    stack = user_stack(said[at + 1 :])
+    where = stack.innermost
+    op = (where.function if where else None) or "*"
+    yield base(
+        rule,
+        record,
+        log,
+        op,
+        names=(op,) if op != "*" else (),
+        stack=stack.functions,
+        files=stack.files,
+        location=where,
+        reason=reason,
+    )
+
+
 def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
     """Frames that an explanation quotes in a comment: `# File "f.py", line 29, in g, code: ...`."""
     for line in lines:
@@ -165,10 +206,10 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached.
 
-    Not where Inductor got a graph without Dynamo (torch.export, AOTInductor), as the times behind the list tell.
+    Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), as the times behind the list tell.
     """
     log = opened(record.text, match, None)
-    if log and traced_frames(record, log) == [] and not _inductor_ran(record, log):
+    if log and traced_frames(record, log) == [] and not _compiler_ran(record, log):
         yield base(
             rule,
             record,
@@ -178,14 +219,14 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
         )
 
 
-def _inductor_ran(record: Record, log: LogRecord) -> bool:
-    """Whether the table of times at exit, which stands behind the list of frames, has Inductor's."""
+def _compiler_ran(record: Record, log: LogRecord) -> bool:
+    """Whether the table of times at exit, which stands behind the list of frames, has those of a trace or of Inductor."""
     others = (parse(line.text) for line in record.following(MOST_TIMES))
-    return any(other and other.pid == log.pid and _LOWERED.match(other.message) for other in others)
+    return any(other and other.pid == log.pid and _AT_WORK.match(other.message) for other in others)
 
 
 MOST_TIMES = 1_000  # lines
-_LOWERED = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile), ")
+_AT_WORK = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing), ")
 
 
 def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:
@@ -220,4 +261,4 @@ def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = opened(record.text, match, None)
     if log:
         reason = "the function was resumed after a graph break"
-        yield _of_frame(rule, record, log, match, reason=reason, hint=True)
+        yield of_frame(rule, record, log, match, reason=reason, hint=True)

@@ -25,7 +25,7 @@ from fallback_gate.compilers.torch.log import (
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
-from fallback_gate.model.names import function, operator
+from fallback_gate.model.names import function, operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
@@ -45,14 +45,20 @@ _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
 )
+_CHECKPOINT = Pattern(r"\s*Higher Order Operator: torch\.utils\.checkpoint\.checkpoint\s*$")
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
-_SKIPPED_CALL = Pattern(r"module: (?P<module>[\w.]+), qualname: (?P<name>[\w.]+)")
+_SKIPPED_CALL = Pattern(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.]+)")
 _METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
-_NODE = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
-_OPERATOR = Pattern(r"(?<![\w./-])(?:torch\.ops\.)?(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*)\b")
+_OPERATOR = Pattern(
+    r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
+)
+_FAKE_CALL = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
+_STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name
+    r"\s*(?:return |[^=(]{1,200}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
+)
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(
     r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
@@ -81,7 +87,7 @@ def break_reports(
     where = Location(match["file"], int(match["line"]), broken.function if broken else None)
     files = stack.files or (match["file"],)
     inside = library_frames(traceback) if is_library(match["file"]) else ()
-    offending = offending_call(reason, lines)
+    offending = offending_call(reason, lines) or _called_in(traceback)
     disabled = "disable" in reason and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     op = called[0] if disabled else where.function or "*"
@@ -97,6 +103,14 @@ def break_reports(
         location=where,
     )
     yield event
+    if any(_CHECKPOINT.match(line) for line in lines[:12]):
+        yield event._replace(
+            id="torch/checkpoint-eager",
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.REGION,
+            names=tuple(dict.fromkeys((*event.names, "torch.utils.checkpoint.checkpoint"))),
+            reason=f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})",
+        )
     giving_up = (line for line in record_lines if "frame skipped: " in line.text)
     skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)
     if skipped:
@@ -121,6 +135,7 @@ def break_reports(
             id="torch/frame-skipped",
             kind=Kind.EAGER_FRAME,
             scope=Scope.REGION,
+            hint=True,  # INFO names that frame, which may lie further out
             reason=f"the frame that was traced here runs in eager ({reason})",
         )
     elif any(_REST_IS_EAGER in line for line in lines[:3]):
@@ -220,7 +235,7 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     ):
         return (found["name"].replace("<locals>.", ""),)
     if found := _SKIPPED_CALL.search(text):
-        return (f"{found['module']}.{found['name']}",)
+        return (".".join(filter(None, (found["module"], found["name"]))),)
     if found := _METHOD.search(text):
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
@@ -228,14 +243,25 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     if called := failed_on_fake_tensors(f"{reason}\n{text}"):
         return called
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
-        return tuple(dict.fromkeys((operator(found["name"]), found["name"])))
+        return _spellings(found["spelled"] or found["name"])
     return ()
 
 
 def failed_on_fake_tensors(text: str) -> tuple[str, ...]:
     """The names of the call that Dynamo could not run on fake tensors: `call_function serve.rope(*(FakeTensor...`."""
-    found = _NODE.search(text)
-    return tuple(dict.fromkeys((operator(found["name"]), found["name"]))) if found else ()
+    found = _FAKE_CALL.search(text)
+    return _spellings(found["name"]) if found else ()
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((operator(name), plain(name))))
+
+
+def _called_in(traceback: list[str]) -> tuple[str, ...]:
+    """The operator that the innermost line of code calls by its full name, in a library's code too."""
+    at = max((i for i, line in enumerate(traceback) if 'File "' in line), default=len(traceback))
+    found = _STATEMENT.match(traceback[at + 1]) if at + 1 < len(traceback) else None
+    return _spellings(found["name"]) if found else ()
 
 
 def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -13,6 +13,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.log import (
+    LogRecord,
     base,
     is_library,
     messages,
@@ -194,12 +195,25 @@ def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     shim = found["op"]
     if shim is None:
         reason = "the C++ wrapper calls it through the proxy executor"
-        yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
+        report = base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
+        told = _result_of(record, log, code)
+        yield named(report._replace(scope=Scope.OPERATOR), told) if told else report
     elif not _LIBRARY_SHIM.match(shim):
         further = messages(record, log, 4) if log else (line.text for line in record.following(4))
-        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), f"aten.{shim}")
+        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), _of_shim(shim))
         reason = "the C++ wrapper calls its C shim: no kernel was generated"
         yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
+
+
+def _of_shim(shim: str) -> str:
+    """The operator of a C shim, whose name is the operator's with its overload: `sort_stable`."""
+    overload = _OVERLOAD.match(shim) if shim != "unique_dim" else None
+    return f"aten.{overload['op']}.{overload['name']}" if overload else f"aten.{shim}"
+
+
+_OVERLOAD = Pattern(
+    r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
+)
 
 
 def dispatched_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -211,10 +225,26 @@ def dispatched_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterab
         yield named(base(rule, record, log, "*"), name, reason=reason, site=f"{record.position}")
 
 
+def _result_of(record: Record, log: LogRecord | None, code: str) -> str | None:
+    """The operator that the check of a result names, where the result is a tensor that the call was given.
+
+    Up to the next call, whose results are checked behind it.
+    """
+    further = messages(record, log, 12) if log else (line.text for line in record.following(12))
+    for line in further:
+        if "AOTI_TORCH_ERROR_CODE_CHECK(" in line:
+            return None
+        checked = _CHECKED_RESULT.search(line)
+        if checked and re.search(rf"\b{checked['buffer']}\b", code):
+            return checked["op"]
+    return None
+
+
 _SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
 _LIBRARY_SHIM = Pattern(
     r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
 )
+_CHECKED_RESULT = Pattern(r'assert_size_stride\((?P<buffer>\w+), .*"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 _CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 
 

@@ -209,6 +209,8 @@ CALLED_FROM_CPP = Rule(
     matches=(
         _CODE
         + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(buf1, 3L, -1L, 1, 1, &buf3_handle, &buf4_handle));",
+        _CODE
+        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, args));",
     ),
     ignores=(
         _CODE + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf0, arg0_1, arg1_1));",
@@ -259,14 +261,15 @@ VMAP = Rule(
     id="torch/vmap-loop",
     compiler=NAME,
     anchor=("not yet implemented the batching rule for",),
-    pattern=r"(?:^|\s)(?P<file>[^\s:\x22][^\s\x22]*?|[A-Za-z]:\S+?):(?P<line>\d{1,9}): UserWarning: There is a performance drop because we have not yet implemented the batching rule for (?P<op>[\w:.]+?)\.?(?:\s|$)",
+    pattern=r"(?:(?:^|\s)(?P<file>[^\s:\x22][^\s\x22]*?|[A-Za-z]:\S+?):(?P<line>\d{1,9}): UserWarning|(?:^|\s)\[W[^\]]{1,80}\.cpp:\d+\] Warning): There is a performance drop because we have not yet implemented the batching rule for (?P<op>[\w:.]+?)\.?(?:\s|$)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="vmap has no batching rule for the operator and runs it in a loop over the batch.",
     help="Write the batched form by hand, or register a batching rule (torch.library.register_vmap).",
-    seen_in="2.13, a Python warning",
+    seen_in="2.7 to 2.14, a Python warning; where no Python runs, one of C++",
     matches=(
         "/app/moe/modes2.py:19: UserWarning: There is a performance drop because we have not yet implemented the batching rule for aten::histc. Please file us an issue",
+        "[W1130 15:10:51.240824305 BatchedFallback.cpp:81] Warning: There is a performance drop because we have not yet implemented the batching rule for opt::project. Please file us an issue on GitHub so that we can prioritize its implementation. (function warnFallback)",
     ),
     at_least=True,
     read=inductor.batching,

@@ -44,11 +44,11 @@ RAISED = Pattern(  # opens the last line of a traceback
     r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: "
 )
 _FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
+_STANDARD = r"/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|^<frozen"
 _LIBRARY = Pattern(
-    r"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/"
-    r"|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)"
-    r"|^<(?:frozen|string|eval_with_key)"
+    rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"
 )
+_STANDARD_LIBRARY = Pattern(_STANDARD)
 
 _PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
 
@@ -232,20 +232,24 @@ def is_library(path: str) -> bool:
     return bool(_LIBRARY.search(path.replace("\\", "/")))
 
 
+def is_standard_library(path: str) -> bool:
+    """Whether a frame's file is Python's own."""
+    return bool(_STANDARD_LIBRARY.search(path.replace("\\", "/")))
+
+
 def frames(lines: Iterable[str]) -> list[Location]:
     """The frames of a traceback as printed (outermost first), libraries' frames left out."""
     return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
 
 
 def library_frames(lines: Iterable[str]) -> list[Location]:
-    """A traceback's frames in libraries, innermost first, but for those that call any module."""
+    """A traceback's frames in libraries behind the user's innermost, innermost first, but for those that call
+    any module."""
     found = [match for line in lines if 'File "' in line and (match := _FRAME.match(line))][::-1]
     return [
         Location(match["file"], int(match["line"]), function(match["function"]))
-        for match in found
-        if match["function"]
-        and is_library(match["file"])
-        and not _PLUMBING.search(match["file"].replace("\\", "/"))
+        for match in takewhile(lambda match: is_library(match["file"]), found)
+        if match["function"] and not _PLUMBING.search(match["file"].replace("\\", "/"))
     ]
 
 

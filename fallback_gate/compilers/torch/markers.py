@@ -114,6 +114,45 @@ MARKERS = (
         _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
     ),
     _marker(
+        "frame-ended",
+        "put_code_state:",
+        r"put_code_state: ",
+        "The compile of the frame ended without an error, in one graph or several.",
+        _I + "[0/0_1] put_code_state: no cache key, skipping",
+        seen_in="2.7 to 2.14 (2.6: source)",
+    ),
+    _marker(
+        "frame-broke",
+        "Graph break",
+        r"\[__graph_breaks\] Graph break[ :]|\.__graph_breaks: \[DEBUG\] Graph break[ :]",
+        "The graph of this frame broke, as is told.",
+        _V + "[0/0] [__graph_breaks] Graph break: skip: from user code at:",
+        _artifact,
+    ),
+    _marker(
+        "gave-up",
+        "T CONVERT ",
+        r"WON'T CONVERT (\S+) (.+) line (\d{1,9})\s*$",
+        "The frame was given up, as is told.",
+        _I + "[0/0] WON'T CONVERT forward /app/moe/decoder.py line 148 ",
+    ),
+    _marker(
+        "gave-up",
+        "Skipping frame because there is a graph break in a",
+        r"Skipping frame because there is a graph break in a for/while loop",
+        "The frame was given up for a break in a loop, as is told.",
+        _I + "[0/0] Skipping frame because there is a graph break in a for/while loop",
+    ),
+    _marker(
+        "not-captured",
+        "speculate_subgraph: while introspecting",
+        r"speculate_subgraph: while introspecting (\S.{0,200}?), we were unable to trace function `",
+        "A break in what must be captured whole, which is reported by itself.",
+        _I
+        + "[0/0] speculate_subgraph: while introspecting autograd.Function, we were unable to trace function "
+        "`forward` into a single graph. This means that Dynamo was unable to prove safety for this API and will fall back to eager-mode PyTorch",
+    ),
+    _marker(
         "backend-called",
         "compiler function",
         r"Step 2: calling compiler function (\S+(?: \S+)*)",

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import trace_proof
+from fallback_gate.compilers.torch.left_open import left_open
 from fallback_gate.model import Kind, Proof, State
 
 REQUIRED = frozenset(
@@ -146,11 +147,15 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
         State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
     )
     cudagraphs = _cudagraphs(evidence, facts, line)
+    broken, compiled = _graph_break(evidence, facts, line), shown
+    if left := left_open(evidence, facts.started, facts.done):
+        compiled = Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log")
+        broken = compiled if broken.state is State.PROVEN else broken
     return {
-        Kind.GRAPH_BREAK: _graph_break(evidence, facts, line),
-        Kind.EAGER_FRAME: shown,
+        Kind.GRAPH_BREAK: broken,
+        Kind.EAGER_FRAME: compiled,
         Kind.RECOMPILE_LIMIT: shown,
-        Kind.COMPILE_ERROR: shown,
+        Kind.COMPILE_ERROR: compiled,
         Kind.OP_FALLBACK: _op_fallback(evidence, facts, line),
         Kind.CUDAGRAPH_SKIP: cudagraphs,
         Kind.DEVICE_FALLBACK: cudagraphs,

@@ -42,6 +42,7 @@ from fallback_gate.scan.record import Line, Record
 _V = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
 _HEADER = Pattern(HEADER)
 LONGEST_ID = 40  # characters of a compile id
+_NO_REASON = "Unknown fail_and_restart_analysis"  # up to 2.8; later it is said, and the break is an artifact
 LIMITS = ("recompile limit", "recompile_limit", "cache_size_limit")  # in the reasons of 2.13, 2.7 and before
 
 
@@ -141,6 +142,7 @@ class Metrics(NamedTuple):
     guarded: str
     inductor: str
     restarts: str
+    cut_short: str = ""  # "yes" where it was traced anew for a break behind which it can't be resumed
 
 
 def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -167,6 +169,7 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
         guarded="" if said.get("has_guarded_code") is False else "yes",
         inductor="" if said.get("inductor_compile_time_s") is None else "yes",
         restarts="; ".join(map(str, restarts))[:300] if isinstance(restarts, list) else "",
+        cut_short="yes" if isinstance(restarts, list) and _NO_REASON in restarts else "",
     )
     yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
 

@@ -43,7 +43,11 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
         ):
             reason = metrics.fail_reason or "the frame was given up: all of it runs in eager"
             yield _frame("torch/frame-skipped", Kind.EAGER_FRAME, known, at, reason)
-        if metrics.restarts and not artifacts:
+        if metrics.cut_short and metrics.compile_id not in broke:
+            reason = "a graph break behind which Dynamo can't resume: the rest of the function runs in eager"
+            yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, reason, Scope.SITE)
+            yield _frame("torch/rest-of-function-eager", Kind.EAGER_FRAME, known, at, reason)
+        elif metrics.restarts and not artifacts:
             yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
     yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor})
 
