@@ -10,7 +10,8 @@ assigned to the preferred execution providers`, which names none. Load failures 
 
 **When it is silent.** Whoever names the CPU provider in the list, as nearly everybody does, gets no such
 line; a session that lands on the CPU whole gives none either. `session.get_providers()` lists a provider
-that runs no node.
+that runs no node. With Python's warnings off (`PYTHONWARNINGS=ignore`) a provider that the wheel lacks is not told,
+and `get_providers()` then lists the CPU alone, as where nothing else was asked for: leave warnings on.
 
 **What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`.
 `All nodes placed on [CPUExecutionProvider]` proves something only where the log also shows that no other
