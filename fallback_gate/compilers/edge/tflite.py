@@ -124,8 +124,7 @@ NOT_PREPARED = Rule(
     id="tflite/not-prepared",
     compiler=NAME,
     anchor=(") failed to prepare",),
-    pattern=r"(?P<reason>(?:Encountered unresolved custom op|Select TensorFlow op\(s\), included in the given model, is\(are\) not supported)?.{0,600}?"
-    r"Node number (?P<node>\d{1,9}) \((?P<op>\w[\w:.]{0,120})\) failed to prepare)",
+    pattern=r"(?P<reason>Node number (?P<node>\d{1,9}) \((?P<op>\w[\w:.]{0,120})\) failed to prepare)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The interpreter has no kernel for the operator as it is: the model can't be run, and the program ended or went on without it.",

@@ -73,8 +73,16 @@ _UNIMPLEMENTED = Pattern(
 _BY = Pattern(r"\b(?P<what>QNN|TensorRT|OpenVINO|CUDA|MIGraphX|CoreML|CANN|DML|WebGPU|VitisAI)\b")
 
 
+_TOLD_ELSEWHERE = Pattern(r"^\s*EP Error|\[[VIWEF]:onnxruntime:")
+
+
 def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The operator that the error names, else the provider, else nothing."""
+    """The operator that the error names, else the provider, else nothing.
+
+    Not of a line of the log itself, nor of the block of a retry, both of which have rules of their own.
+    """
+    if _TOLD_ELSEWHERE.search(record.text[: match.start()]):
+        return
     reason = match["reason"] or match["load"]
     if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason):
         yield of_operator(rule, record, match, op["op"], op["name"])[0]._replace(scope=Scope.OPERATOR)
@@ -88,7 +96,7 @@ FAILED = Rule(
     id="onnxruntime/session-not-made",
     compiler=NAME,
     anchor=("[ONNXRuntimeError] : ",),
-    pattern=r"^(?!\s*EP Error|.*\[[VIWEF]:onnxruntime:).*?\[ONNXRuntimeError\] : \d{1,3} : "
+    pattern=r"\[ONNXRuntimeError\] : \d{1,3} : "
     r"(?:(?:FAIL|EP_FAIL|NOT_IMPLEMENTED|INVALID_GRAPH|INVALID_PROTOBUF|ENGINE_ERROR|RUNTIME_EXCEPTION) : (?P<reason>(?!Non-zero status).*)"
     r"|INVALID_ARGUMENT : (?P<load>Failed to load model .*))",
     kind=Kind.COMPILE_ERROR,
@@ -97,9 +105,9 @@ FAILED = Rule(
     help="The line says which operator or provider the model fails on.",
     seen_in="1.17 to 1.32 (run), an exception",
     matches=(
+        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from decoder_custom.onnx failed:Fatal error: com.acme:GateAttn(-1) is not a registered function/op",
         "WARNING:serve:session failed, using torch: [ONNXRuntimeError] : 1 : FAIL : Fatal error: acme.rank:TreeGather(-1) is not a registered function/op",
         "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Failed to load model with error: /onnxruntime_src/onnxruntime/core/graph/model_load_utils.h:46 void onnxruntime::model_load_utils::ValidateOpsetForDomain(...) ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 40 is under development",
-        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from decoder_custom.onnx failed:Fatal error: com.acme:GateAttn(-1) is not a registered function/op",
         "onnxruntime.capi.onnxruntime_pybind11_state.EPFail: [ONNXRuntimeError] : 11 : EP_FAIL : Failed to finalize QNN graph. Error: QNN_COMMON_ERROR_MEM_ALLOC",
         "onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'Conv_0_quant'",
     ),
