@@ -130,12 +130,16 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies."""
-    last, nested = "", False
+    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies.
+
+    Where shapes are dynamic a kernel is picked by the first request: before it, some nodes have none.
+    """
+    last, nested, early = "", False, False
     for row, _ in rows(record):
         last = row["type"]
         nested = nested or last in WITH_BODY
-    state = "cut" if last != "Output" else "nested" if nested else "whole"
+        early = early or row["how"].startswith("undef")
+    state = "cut" if last != "Output" else "early" if early else "nested" if nested else "whole"
     yield Sighting(marker.id, record.position, (state,))
 
 
@@ -161,6 +165,10 @@ _GRAPH = """executed graph: layerType primitiveType runtimePrecision name
   Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
   Reference                ref_f32                      f32    /layer0/attn/GateAttn
   Output                   unknown_f32                  f32    logits/sink_port_0"""
+_EARLY = """executed graph: layerType primitiveType runtimePrecision name
+  Input                    unknown_f32                  f32    sweep
+  FullyConnected           undef_bf16                   bf16   MatMul_4
+  Output                   unknown_f32                  f32    Result_15"""
 _HELP = (
     "Give the node shapes and types that a JIT kernel takes (4-byte indices, static axes), or replace the operator; "
     "an operator with evaluate() only needs an implementation as a C++ extension."
@@ -241,9 +249,9 @@ MARKERS = (
         compiler=NAME,
         anchor=PRINTED.anchor,
         pattern=PRINTED.pattern,
-        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, or cut.",
+        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, before it was executed, or cut.",
         seen_in=PRINTED.seen_in,
-        matches=(_GRAPH,),
+        matches=(_GRAPH, _EARLY),
         read=graph_printed,
     ),
     Marker(
