@@ -74,6 +74,35 @@ def test_no_graph_of_openvino_shows_what_runs_in_a_body(layer: str, state: State
 
 
 @pytest.mark.parametrize(
+    ("row", "told", "state"),
+    [  # rows of the same nodes, in runs of 2025.2 and 2026.4 in which each node ran
+        ("search/bucket.0      Status.EXECUTED      layerType: Bucketize            execType: ref_any_f32          realTime (ms): 0.025", "Bucketize", State.PROVEN),
+        ("search/bucket.0      Status.NOT_RUN       layerType: Bucketize            execType: ref_any_f32          realTime (ms): 0.000", "Bucketize", State.PROVEN),
+        ("encoder/relu         Status.NOT_RUN       layerType: Relu                 execType: undef                realTime (ms): 0.000", None, State.PROVEN),
+    ],
+)  # fmt: skip
+def test_a_kernel_below_a_microsecond_is_told_as_not_run(
+    row: str, told: str | None, state: State, read: Read
+) -> None:
+    said = read(
+        "[ INFO ] Performance counts for 0-th infer request", row, "Total time:     0.008 milliseconds"
+    )
+    assert [report.op for report in said.reports] == ([told] if told else [])
+    assert states(said, "openvino") == {"reference_kernel": state}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "state"), [("undef_bf16", State.UNPROVEN), ("brgemm_avx512_bf16", State.PROVEN)]
+)
+def test_a_dynamic_graph_of_openvino_tells_kernels_only_after_a_request(
+    kernel: str, state: State, read: Read
+) -> None:
+    row = f"  FullyConnected           {kernel:28s} bf16   MatMul_4"
+    said = read(GRAPH, row, OUTPUT)
+    assert (said.reports, states(said, "openvino")) == ([], {"reference_kernel": state})
+
+
+@pytest.mark.parametrize(
     ("statement", "op", "state"),
     [
         (["lv1: R.Tuple(", '    R.Tensor((16, 2), dtype="float32")', ") = R.topk(lv, k=2)"], "relax.topk", State.PROVEN),
@@ -127,6 +156,14 @@ TABLE = [
         ([line.replace("aten_linear_default", "cond               ") for line in TABLE], State.UNOBSERVABLE),
         ([line.replace("aten_linear_default", "while_loop         ") for line in TABLE], State.UNOBSERVABLE),
         ([line.replace("aten_linear_default", "aten_conv          ") for line in TABLE], State.PROVEN),
+        (
+            [
+                *TABLE[:3],
+                "..                  ...                              ...                                  ...",
+                TABLE[3],
+            ],
+            State.UNPROVEN,
+        ),
     ],
 )
 def test_each_summary_of_executorch_owes_a_table(lines: list[str], state: State, read: Read) -> None:

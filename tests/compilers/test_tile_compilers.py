@@ -119,7 +119,13 @@ PLAIN = GOOD.replace("DoubleTilingExpert", "Default")
         (executable(GOOD)[:-1], [], State.UNPROVEN),
         (executable(GOOD)[:-1] + executable(GOOD), [], State.UNPROVEN),
         (executable(PLAIN), [("untuned_config", "f_dispatch_0_topk_2x2xf32")], State.PROVEN),
-        (executable(GOOD, "vmvx-bytecode-fb"), [("reference_kernel", "f_dispatch_0")], State.PROVEN),
+        (executable(GOOD, "vmvx-bytecode-fb"), [("reference_kernel", "f_dispatch_0_topk_2x2xf32")], State.PROVEN),
+        (executable(PLAIN, "vmvx-bytecode-fb"), [("reference_kernel", "f_dispatch_0_topk_2x2xf32")], State.PROVEN),
+        (
+            executable(GOOD, "vmvx-bytecode-fb")[:-1] + executable(PLAIN)[1:],
+            [("reference_kernel", "f_dispatch_0_topk_2x2xf32"), ("untuned_config", "f_dispatch_0_topk_2x2xf32")],
+            State.PROVEN,
+        ),
     ],
 )  # fmt: skip
 def test_a_dump_of_configurations(

@@ -21,7 +21,7 @@ placeholders and outputs that the partitioner skips.
 unless the program turned that off). For the converter: the last conversion that began came to the end of its
 last pipeline.
 
-Wording seen in coremltools 4.1 to 9.0 (9.0 run), ExecuTorch 0.4 to 1.5 (1.5 run).
+Wording seen in coremltools 4.1 to 9.0 (8.3 and 9.0 run), ExecuTorch 0.4 to 1.5 (1.5 run).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_CONVERTER = Rule(
     id="coreml/no-converter",
     compiler=NAME,
     anchor=("PyTorch convert function for op ", "Unsupported fx node "),
-    pattern=r"(?:NotImplementedError|RuntimeError): (?P<reason>PyTorch convert function for op '(?P<op>[^'\s]{1,200})' not implemented"
+    pattern=r"(?P<reason>PyTorch convert function for op '(?P<op>[^'\s{}]{1,200})' not implemented"
     r"|Unsupported fx node (?P<layer>\w{1,200}), kind (?P<kind>[\w:.]{1,200}))",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
@@ -53,8 +53,13 @@ NO_CONVERTER = Rule(
         "NotImplementedError: PyTorch convert function for op 'acme::gate_attn' not implemented.",
         "RuntimeError: PyTorch convert function for op 'hardswish_' not implemented.",
         "NotImplementedError: Unsupported fx node gate_attn, kind acme::gate_attn",
+        "ValueError: Unsupported fx node renorm, kind renorm",
+        "coreml not available, keeping torch: PyTorch convert function for op 'special_bessel_j1' not implemented.",
     ),
-    ignores=('    raise NotImplementedError(f"PyTorch convert function for op {op} not implemented.")',),
+    ignores=(
+        '    raise NotImplementedError(f"PyTorch convert function for op {op} not implemented.")',
+        """    f"PyTorch convert function for op '{node.kind}' not implemented.\"""",
+    ),
     read=lambda rule, record, match: (
         shared.named(by_groups(rule, record, match), match["op"] or match["kind"]),
     ),

@@ -41,6 +41,7 @@ def skipped(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     node = match["node"].strip()
     target = _TARGET.search(node)
     if target:
+        node = node.removeprefix("%").partition(" : [num_users")[0]
         yield shared.named(report, target["op"], node[:200])
     else:
         yield report._replace(scope=Scope.UNKNOWN, names=(node[:200],))

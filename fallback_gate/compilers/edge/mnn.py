@@ -1,8 +1,11 @@
 """mnn: Alibaba's MNN: operators that its back end hands to the CPU.
 
     CUDABackend Don't support type TopKV2, block/topk
+    Can't Find type=2 backend, use 0 instead
 
-**What falls back.** The back end has no creator for the operator: MNN makes it on the backup back end, the CPU.
+**What falls back.** The back end has no creator for the operator: MNN makes it on the backup back end, the CPU. A
+back end that is not there is replaced by the CPU for the whole model. The converter refuses a model with an operator
+that it lacks.
 
 **At which setting it speaks.** By default, printed without a level.
 
@@ -10,7 +13,7 @@
 
 **What proves the end.** Nothing: a model that is taken whole prints no line.
 
-Wording seen in the source of MNN 2.x and 3.x.
+Wording seen in the source of MNN 2.x and 3.x; 3.6 run without a GPU.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "mnn"
@@ -63,15 +67,66 @@ INTERP = Rule(
     read=shared.called("Interp", "resize"),
 )
 
+_BACKENDS = {
+    "1": "METAL", "2": "CUDA", "3": "OPENCL", "5": "NN", "6": "OPENGL", "7": "VULKAN", "9": "HIAI",
+}  # fmt: skip
+
+
+def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The back end that was asked for, by its number in MNNForwardType."""
+    name = _BACKENDS.get(match["number"], f"backend {match['number']}")
+    yield by_groups(rule, record, match)._replace(op=name, names=(name,))
+
+
+NO_BACKEND = Rule(
+    id="mnn/no-backend",
+    compiler=NAME,
+    anchor=("t Find type=",),
+    pattern=r"(?P<reason>Can't Find type=(?P<number>[1-9]\d{0,2}) backend, use (?!(?P=number) )\d{1,3} instead)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The back end that the program asks for is not built in, or its driver is missing: the model runs on another, mostly the CPU.",
+    help="Build MNN with the back end (MNN_CUDA, MNN_OPENCL, MNN_VULKAN), or load its library first.",
+    seen_in="MNN 3.6 (run)",
+    matches=("Can't Find type=2 backend, use 0 instead",),
+    ignores=("Can't Find type=2 in the table",),
+    read=backend,
+)
+
+_LISTED = Pattern(r"(?P<name>(?:\w{1,40}::)?(?P<op>\w{1,120}))")
+
+
+def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Each operator of the list: `ONNX::Optional | ONNX::TreeGather`."""
+    report, rest, left = by_groups(rule, record, match), match["listed"], 200
+    while left and (found := _LISTED.search(rest)):
+        yield report._replace(op=found["op"], names=tuple(dict.fromkeys((found["op"], found["name"]))))
+        rest, left = rest[found.end() :], left - 1
+
+
+NOT_CONVERTED = Rule(
+    id="mnn/not-converted",
+    compiler=NAME,
+    anchor=("These Op Not Support: ",),
+    pattern=r"(?P<reason>These Op Not Support): (?P<listed>\w.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="MNN's converter lacks the operator: there is no model.",
+    help="Replace the operator in the model, or add a converter for it.",
+    seen_in="MNN 3.6 (run)",
+    matches=("[15:28:08] :220: These Op Not Support: ONNX::OptionalGetElement | ONNX::TreeGather ",),
+    read=listed,
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, INTERP),
+    rules=(UNSUPPORTED, INTERP, NO_BACKEND, NOT_CONVERTED),
     markers=(),
     required=REQUIRED,
     prove=shared.unended("a model that is taken whole prints no line", "", *REQUIRED),
     manual=__doc__,
     silent="no: printed by default",
-    seen_in="MNN 2.x and 3.x (source)",
+    seen_in="MNN 3.6 (run), 2.x and 3.x (source)",
 )

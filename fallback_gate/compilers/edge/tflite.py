@@ -5,7 +5,8 @@ r"""tflite: TensorFlow Lite and LiteRT: what a delegate (GPU, NNAPI, Arm NN, ...
     90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.
 
 **What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain
-kernels), and the graph is split around it. Where applying the delegate fails, the whole model runs on the CPU.
+kernels), and the graph is split around it. Where applying the delegate fails, the whole model runs on the CPU. A
+model with an operator that the interpreter lacks can't be run at all.
 
 **At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
 each pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely.
@@ -19,7 +20,7 @@ counts only where no other delegate is at work.
 executed by the delegate`, or `partially` and a GPU list that is whole. An application may load more models, and
 NNAPI may compute on the CPU itself.
 
-Wording seen in the source of LiteRT and TensorFlow 1.15 to 2.21, and in public threads.
+Wording seen in 2.14 and LiteRT 1.2 (run), in the source of LiteRT and TensorFlow 1.15 to 2.21, and in public threads.
 """
 
 from __future__ import annotations
@@ -108,6 +109,36 @@ OPENGL = Rule(
     seen_in=SEEN,
     matches=("ERROR: Falling back to OpenGL",),
     ignores=("renderer: Falling back to OpenGL 3.3",),
+)
+
+
+def unprepared(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator; not a delegate's own node, whose failure has a line of its own."""
+    if "Delegate" in match["op"]:
+        return
+    names = tuple(dict.fromkeys((match["op"], match["op"].removeprefix("Flex"))))
+    yield by_groups(rule, record, match)._replace(op=names[0], names=names, site=match["node"])
+
+
+NOT_PREPARED = Rule(
+    id="tflite/not-prepared",
+    compiler=NAME,
+    anchor=(") failed to prepare",),
+    pattern=r"(?P<reason>Node number (?P<node>\d{1,9}) \((?P<op>\w[\w:.]{0,120})\) failed to prepare)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The interpreter has no kernel for the operator as it is: the model can't be run, and the program ended or went on without it.",
+    help="Link the Flex delegate for an operator of TensorFlow (FlexX), register the custom operator, or convert the model without it.",
+    seen_in="TensorFlow Lite 2.14 and LiteRT 1.2 (run), an exception",
+    matches=(
+        "See instructions: https://www.tensorflow.org/lite/guide/ops_custom Node number 1 (Erfinv) failed to prepare.",
+        "not ready: Select TensorFlow op(s), included in the given model, is(are) not supported by this interpreter. Make sure you apply/link the Flex delegate before inference. See instructions: https://www.tensorflow.org/lite/guide/ops_selectNode number 2 (FlexMatrixInverse) failed to prepare.",
+    ),
+    ignores=(
+        "ERROR: Node number 31 (TfLiteGpuDelegateV2) failed to prepare.",
+        "Node number 4 (ADD) failed to invoke.",
+    ),
+    read=unprepared,
 )
 
 NOT_FULLY = Rule(
@@ -221,6 +252,10 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     said = {how for _, how, _ in evidence.of(BENCHMARK.id)}
     through = any(delegate == "NNAPI" for _, _, delegate in evidence.of(BENCHMARK.id))
     begun, lists = evidence.counts.get(BEGUN.id, 0), evidence.of(GPU_LIST.id)
+    if Kind.COMPILE_ERROR in evidence.reported:
+        why = "a model could not be run, and nothing shows that it was after all"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+        return dict.fromkeys((*REQUIRED, Kind.SLOWER_KERNEL, Kind.COMPILE_ERROR), shown)
     if through or begun not in (0, evidence.counts.get(BENCHMARK.id, 0)):
         why = "NNAPI may compute on the CPU itself" if through else "a run of the benchmark tool is cut"
         shown = Proof(State.UNPROVEN, why, None, SETTING)
@@ -235,7 +270,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_FULLY),
+    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_PREPARED, NOT_FULLY),
     markers=(CREATED, REPLACED, GPU_LIST, BENCHMARK, BEGUN),
     required=REQUIRED,
     prove=prove,

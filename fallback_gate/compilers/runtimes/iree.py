@@ -16,7 +16,7 @@ Python module `iree.compiler.tools` takes standard output for itself: dump to a 
 **What proves the end.** The dump, where each executable in it ends and has a pipeline, and no error of the
 compiler: it dumps before it translates.
 
-Wording seen in 3.13 (run); older names of pipelines in the source of 2.x.
+Wording seen in 3.1, 3.6 and 3.13 (run); older names of pipelines in the source of 2.x.
 """
 
 from __future__ import annotations
@@ -37,12 +37,19 @@ LONGEST = 50_000  # lines of one executable
 _OPERATION = Pattern(
     r"(?:^|= |current operation: )\s*(?P<op>(?:linalg|iree_linalg_ext|tensor|vector|tosa|stablehlo|torch)\.\w[\w.]*)"
 )
+_VMVX = "vmvx-bytecode-fb"
+MOST_HEAD = 60  # lines between an executable's first one and its function
 _EXECUTABLE = Pattern(r"hal\.executable (?:public |private )?@(?P<name>[\w$.-]{1,300})")
 _FUNCTION = Pattern(r"func\.func (?:public |private )?@(?P<name>[\w$.-]{1,300})\(")
 
 
 def plain(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A dispatch with a plain pipeline."""
+    """A dispatch with a plain pipeline; not one for VMVX, which has no other and is told as such."""
+    for line in record.preceding(MOST_HEAD):
+        if "hal.executable.variant " in line.text:
+            if _VMVX in line.text:
+                return
+            break
     names = dispatch_names(match["dispatch"])
     yield by_groups(rule, record, match)._replace(
         op=names[0], names=names, stack=names[1:2], reason=f"pipeline {match['pipeline']}"
@@ -63,7 +70,7 @@ PLAIN_PIPELINE = Rule(
     scope=Scope.OPERATOR,
     meaning="The dispatch is lowered by the plain pipeline: loops over threads or elements, without tiles for vectors or caches.",
     help="Look at the operation that the dispatch is formed around: a tuning spec (--iree-codegen-tuning-spec-path) or another form of it may get a pipeline of its own.",
-    seen_in="3.13 (run), --iree-hal-dump-executable-configurations-to=-",
+    seen_in="3.1 to 3.13 (run), --iree-hal-dump-executable-configurations-to=-",
     matches=(
         _DUMPED.format("moe_topk_dispatch_2_topk_32x8xf32", "#iree_cpu.pipeline<Default>"),
         _DUMPED.format(
@@ -81,18 +88,28 @@ PLAIN_PIPELINE = Rule(
             "#iree_cpu.pipeline<DoubleTilingExpert>, {enable_loop_peeling}",
         ),
         _DUMPED.format("f_dispatch_1", "#iree_gpu.pipeline<VectorDistribute> workgroup_size = [32, 1, 1]"),
+        'hal.executable public @rank_dispatch_0 {\n  hal.executable.variant public @vmvx_bytecode_fb target(<"vmvx", "vmvx-bytecode-fb", {ukernels = "none"}>) {\n'
+        + _DUMPED.format("rank_dispatch_0_sort_16x32xf32", "VMVXDefault"),
     ),
     read=plain,
 )
 
 
 def interpreted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """An executable for the VMVX interpreter; its name is on the line before."""
+    """An executable for the VMVX interpreter: its name is on the line before, its function's on one below."""
     report = by_groups(rule, record, match)
     before = next(record.preceding(1), None)
     named = before and _EXECUTABLE.search(before.text)
-    if named:
-        names = dispatch_names(named["name"])
+    function = None
+    for line in record.following(MOST_HEAD):
+        if _EXECUTABLE.match(line.text):
+            break
+        if function := _FUNCTION.search(line.text):
+            break
+    if named or function:
+        known = [*dispatch_names(function["name"])] if function else []
+        known += dispatch_names(named["name"]) if named else ()
+        names = tuple(dict.fromkeys(known))
         yield report._replace(op=names[0], names=names, stack=names[1:2], scope=Scope.OPERATOR)
     else:
         yield report
@@ -107,8 +124,10 @@ VMVX = Rule(
     scope=Scope.PROGRAM,
     meaning="The dispatch is bytecode for VMVX, IREE's reference back end, which interprets it.",
     help="Compile for llvm-cpu or a GPU (--iree-hal-target-device, --iree-hal-local-target-device-backends).",
-    seen_in="3.13 (run), --iree-hal-dump-executable-configurations-to=-",
+    seen_in="3.1 to 3.13 (run), --iree-hal-dump-executable-configurations-to=-",
     matches=(
+        'hal.executable public @rank_dispatch_0 {\n  hal.executable.variant public @vmvx_bytecode_fb target(<"vmvx", "vmvx-bytecode-fb", {ukernels = "none"}>) {\n    builtin.module {\n'
+        + _DUMPED.format("rank_dispatch_0_sort_16x32xf32", "VMVXDefault"),
         'hal.executable public @topk_dispatch_0 {\n  hal.executable.variant public @vmvx_bytecode_fb target(<"vmvx", "vmvx-bytecode-fb", {ukernels = "none"}>) {',
     ),
     read=interpreted,

@@ -8,10 +8,14 @@ The second comes after the dump of configurations, which is then whole though th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from re import Match
+
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.model import Kind, Location, Scope
+from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
 
 NAME = "iree"
 PLACE = r"^(?:loc\()?\"?(?P<where>[^\s\"]{1,500}?)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "
@@ -24,6 +28,28 @@ def dispatch_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in (name, found and found["function"], found and found["what"]) if n))
 
 
+_OPAQUE = Pattern(
+    r"torch\.operator\W{1,4}(?:\(.{0,200}?\) <\{name = )?\x22?(?P<name>(?:torch|onnx)\.[\w.]{1,200})\x22"
+)
+
+
+def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operation; where it is torch-mlir's opaque operator, what that one stands for, from the lines below."""
+    what = match["what"]
+    if what == "torch.operator":
+        for line in record.following(4):
+            if named := _OPAQUE.search(line.text):
+                what = named["name"]
+                break
+    yield by_groups(rule, record, match)._replace(
+        op=_spelled(what)[0],
+        names=tuple(dict.fromkeys((*_spelled(what), match["what"]))),
+        files=(match["where"],),
+        reason=match["why"],
+        location=Location(match["where"], int(match["at"])),
+    )
+
+
 NOT_LEGALIZED = Rule(
     id="iree/not-legalized",
     compiler=NAME,
@@ -34,35 +60,39 @@ NOT_LEGALIZED = Rule(
     scope=Scope.OPERATOR,
     meaning="No pattern lowers the operation: nothing is compiled.",
     help="Decompose the operation before it comes to torch-mlir or IREE, or write a lowering.",
-    seen_in="torch-mlir and IREE 3.13 (MLIR's own wording), ERROR",
+    seen_in="torch-mlir and IREE 3.1 to 3.13 (MLIR's own wording), ERROR",
     matches=(
+        "bad.mlir:2:8: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n  %0 = torch.operator \"torch.aten.special_bessel_y1\"(%a) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>",
+        "custom.mlir:6:10: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n    %2 = torch.operator \"onnx.Optional\"(%1) : (!torch.none) -> !torch.none",
         "model.mlir:12:10: error: failed to legalize operation 'torch.aten.special_bessel_j0' that was explicitly marked illegal",
     ),
     ignores=("<unknown>:0: error: failed to legalize operation 'tf.Foo'",),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(
-            op=_spelled(match["what"])[0],
-            names=_spelled(match["what"]),
-            files=(match["where"],),
-            reason=match["why"],
-            location=Location(match["where"], int(match["at"])),
-        ),
-    ),
+    read=not_legalized,
 )
 
 
 NOT_TRANSLATED = Rule(
     id="iree/not-translated",
     compiler=NAME,
-    anchor=("error: failed to serialize executable", "error: failed to run translation of "),
+    anchor=(
+        "error: failed to serialize executable",
+        "error: failed to run translation of ",
+        "error: failed to run configuration of ",
+        "error: failed to configure executables",
+        "error: target backend ",
+    ),
     pattern=PLACE
-    + r"error: (?P<why>failed to (?:serialize executables?|run translation of source executable)\b.{0,200})",
+    + r"error: (?P<why>failed to (?:serialize executables?|configure executables|run (?:translation|configuration) of source executable)\b.{0,200}"
+    r"|target backend '.{1,100}?' not registered)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="An executable could not be translated: nothing is compiled, whatever the dump of configurations shows.",
     help="The errors above the line say what failed: a limit of the back end, a missing linker, an operation.",
-    seen_in="3.13 (run), ERROR",
+    seen_in="3.1 to 3.13 (run), ERROR",
     matches=(
+        "track.mlir:7:10: error: failed to run configuration of source executable to target executable for backend #hal.executable.target<",
+        "track.mlir:7:10: error: failed to configure executables",
+        "track.mlir:1:1: error: target backend 'llvm-cpu,vmvx' not registered; registered backends: [cuda, llvm-cpu, vmvx]",
         "configured_module_grouped_gemm_dispatch_0.mlir:2:2: error: failed to serialize executable for target backend llvm-cpu",
         "configured_module_grouped_gemm_dispatch_0.mlir:1:0: error: failed to serialize executables",
         "moe.mlir:7:8: error: failed to run translation of source executable to target executable for backend #hal.executable.target<",

@@ -17,7 +17,7 @@ INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no 
 
 Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
 
-Wording seen in 0.10 (run); warnings in the source of 0.3 to 0.10.
+Wording seen in 0.4.38, 0.6.2 and 0.10 (run); warnings in the source of 0.3 to 0.10.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     op_type = _OP_TYPE.search(record.text)
     node = match["node"] or ""
     bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
-    kind = op_type["name"] if op_type else bare if "callback" in bare else "callback"
     report = by_groups(rule, record, match)
     path = _OP_NAME.search(record.text)
-    functions = []
-    for part in reversed(path["path"].split("/")) if path else ():
-        if found := _JIT.match(part):
-            functions.append(found["name"])
+    parts = path["path"].split("/") if path else []
+    called = parts[-1] if parts and "callback" in parts[-1] else ""
+    kind = op_type["name"] if op_type else bare if "callback" in bare else called or "callback"
+    functions = [found["name"] for part in reversed(parts) if (found := _JIT.match(part))]
+    if len(functions) > 1 and functions[-2] == "main":  # up to 0.6 each function is lowered as one named main
+        del functions[-2]
     place = _SOURCE.search(record.text)
     if place:
         where = Location(place["file"], int(place["line"]), functions[0] if functions else None)
@@ -68,17 +69,20 @@ CALLBACK = Rule(
     id="jax/host-callback",
     compiler=NAME,
     anchor=("_python_cpu_callback", "_python_gpu_callback"),
-    pattern=r"^\s*(?:(?:ROOT )?%(?P<node>[\w.-]{1,200})(?::\d{1,9})? = |stablehlo\.).*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
+    pattern=r"^\s*(?:(?:ROOT )?%?(?P<node>[\w.-]{1,200})(?::\d{1,9})? = |stablehlo\.).*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The program calls back into Python on the host: tensors are copied there and back at each call.",
     help="Write the function in jax.numpy, or as a Pallas or FFI kernel; take jax.debug.print and checkify out of the release build.",
-    seen_in="0.10 (run), compiled HLO",
+    seen_in="0.4.38 to 0.10 (run), compiled HLO",
     matches=(
         '  %pure_callback.1 = f32[16,64]{1,0} custom-call(%ynn_fusion.6), custom_call_target="xla_ffi_python_cpu_callback", api_version=API_VERSION_TYPED_FFI, metadata={op_type="pure_callback" op_name="jit(decode_step)/pure_callback" stack_frame_id=22}',
         "    %5 = stablehlo.custom_call @xla_ffi_python_gpu_callback(%4) {api_version = 4 : i32} : (tensor<16x64xf32>) -> tensor<16x64xf32>",
+        '  %custom-call.0 = (f32[4,8]{1,0}) custom-call(s64[] %constant.1, f32[4,8]{1,0} %get-tuple-element.6), custom_call_target="xla_python_cpu_callback", api_version=API_VERSION_STATUS_RETURNING, metadata={op_name="jit(simulate)/jit(main)/while/body/pure_callback" source_file="/app/sim.py" source_line=21}',
+        '  custom-call.30 = () custom-call(constant.21, reduce.29), custom_call_target="xla_python_cpu_callback", custom_call_has_side_effect=true, metadata={op_name="jit(simulate)/jit(main)/while/body/debug_callback" source_file="/app/sim.py" source_line=29}',
     ),
     ignores=(
+        'from instruction: %custom-call.0 = (f32[4,8]{1,0}) custom-call(s64[] %constant.1), custom_call_target="xla_python_cpu_callback"',
         '  %custom-call = f32[16,1]{1,0} custom-call(%a), custom_call_target="TopK"',
         "xla_ffi_python_cpu_callback",
     ),
@@ -133,6 +137,22 @@ NO_BACKEND = Rule(
     ),
 )
 
+NO_PLATFORM = Rule(
+    id="jax/no-platform",
+    compiler=NAME,
+    anchor=(" requested, but no platforms that are instances of ",),
+    pattern=r"Unknown backend: '(?P<op>\w{1,40})' (?P<reason>requested, but no platforms that are instances of \w{1,40} are present.*)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The program asks for a platform that is not there: it ended, or its author caught the error and went on without it.",
+    help="Install the platform's plug-in; the line lists the platforms that are present.",
+    seen_in="0.4.38 and 0.6.2 (run), an exception",
+    matches=(
+        "no gpu, on the host: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
+        "RuntimeError: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
+    ),
+)
+
 SLOW_CONVOLUTION = Rule(
     id="jax/unoptimized-convolution",
     compiler=NAME,
@@ -148,7 +168,7 @@ SLOW_CONVOLUTION = Rule(
     ),
 )
 
-RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, SLOW_CONVOLUTION)
+RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)
 MARKERS = (
     Marker(
         id="jax/hlo-printed",
@@ -190,5 +210,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: a missing plug-in, where the machine has a GPU or TPU",
-    seen_in="0.10 (run), 0.3 to 0.10 (source)",
+    seen_in="0.4.38 to 0.10 (run), 0.3 to 0.10 (source)",
 )

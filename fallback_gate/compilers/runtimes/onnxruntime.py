@@ -10,14 +10,15 @@ assigned to the preferred execution providers`, which names none. Load failures 
 
 **When it is silent.** Whoever names the CPU provider in the list, as nearly everybody does, gets no such
 line; a session that lands on the CPU whole gives none either. `session.get_providers()` lists a provider
-that runs no node.
+that runs no node. With Python's warnings off (`PYTHONWARNINGS=ignore`) a provider that the wheel lacks is not told,
+and `get_providers()` then lists the CPU alone, as where nothing else was asked for: leave warnings on.
 
 **What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`.
 `All nodes placed on [CPUExecutionProvider]` proves something only where the log also shows that no other
 provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence. A provider may itself use the
 CPU (CoreML, OpenVINO's AUTO): its own log must tell.
 
-Wording seen in 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older forms in the source of 1.4 to 1.12.
+Wording seen in 1.17, 1.20, 1.23, 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older forms in the source of 1.4 to 1.12.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ MARKERS = (
         id="onnxruntime/initializing",
         compiler=NAME,
         anchor=("] Initializing session.",),
-        pattern=r"\[I:onnxruntime:[^\]]{0,300}\] Initializing session\.",
+        pattern=r"\[I:onnxruntime:.{0,300}?\] Initializing session\.",
         shows="A session is being made, and INFO is on.",
         seen_in="1.4 to 1.32",
         matches=(_I + "Initializing session.",),
@@ -68,7 +69,7 @@ MARKERS = (
         id="onnxruntime/initialized",
         compiler=NAME,
         anchor=("] Session successfully initialized.",),
-        pattern=r"\[I:onnxruntime:[^\]]{0,300}\] Session successfully initialized\.",
+        pattern=r"\[I:onnxruntime:.{0,300}?\] Session successfully initialized\.",
         shows="A session was made.",
         seen_in="1.4 to 1.32",
         matches=(_I + "Session successfully initialized.",),
@@ -151,5 +152,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: a load failure and, for a session without the CPU provider in its list, one line that names no node",
-    seen_in="1.24 to 1.32 (run), 1.4 to 1.12 (source)",
+    seen_in="1.17 to 1.32 (run), 1.4 to 1.12 (source)",
 )

@@ -20,7 +20,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _W = "2026-11-30 00:18:23.263189488 [W:onnxruntime:, "
-_HEAD = r"\[[VIWEF]:onnxruntime:[^\]]{0,300}\] "
+_HEAD = r"\[[VIWEF]:onnxruntime:.{0,300}?\] "
 SEE_NODES = "Record at VERBOSE (log_severity_level = 0): the log then names each node and its provider."
 
 

@@ -171,7 +171,7 @@ BLOCK = f"""{_V} Node placements
 OLD_BLOCK = """2020-08-09 09:37:41.559607 [V:onnxruntime:, inference_session.cc:671 TransformGraph] Node placements
 2020-08-09 09:37:41.559615 [V:onnxruntime:, inference_session.cc:676 TransformGraph]  Provider: [CPUExecutionProvider]: [Gather (Gather_120), Shape (), ]
 2020-08-09 09:37:41.559615 [V:onnxruntime:, inference_session.cc:676 TransformGraph]  Provider: [CUDAExecutionProvider]: [Conv (Conv_1), ]"""
-_PLACEMENTS = r"\[V:onnxruntime:[^\]]{0,300}\] Node placements\s*$"
+_PLACEMENTS = r"\[V:onnxruntime:.{0,300}?\] Node placements\s*$"
 
 NODES = Rule(
     id="onnxruntime/node-placement",
@@ -183,8 +183,8 @@ NODES = Rule(
     meaning="The provider that was asked for has no kernel for the node, or left it: it runs on another one, with copies there and back.",
     help="Replace the operator or change its types, shapes or attributes; session option session.disable_cpu_ep_fallback=1 "
     "makes the session fail instead (https://onnxruntime.ai/docs/execution-providers/).",
-    seen_in="1.24 to 1.32 (run), 1.4 (source), VERBOSE",
-    matches=(BLOCK, OLD_BLOCK),
+    seen_in="1.17 to 1.32 (run), 1.4 (source), VERBOSE",
+    matches=(BLOCK, OLD_BLOCK, BLOCK.replace("onnxruntime:,", "onnxruntime:ranker [v2],")),
     ignores=("[I:onnxruntime:, x.cc:1 f] Node placements follow", "Node placements"),
     read=off_device,
 )
@@ -237,7 +237,7 @@ MARKERS = (
             "kernel not found in registries for Op type",
             "[TensorRT EP] ",
         ),
-        pattern=r"\[[VIWEF]:onnxruntime:[^\]]{0,300}(?:, onnxruntime-(\w+):\d{1,9} ep\]"
+        pattern=r"\[[VIWEF]:onnxruntime:.{0,300}?(?:, onnxruntime-(\w+):\d{1,9} ep\]"
         r"|\] \[(OpenVINO)-EP\] (?:Supported subgraphs|Model is fully)"
         r"|\] Validation (?:FAILED|PASSED) for \d{1,9} nodes in (?:Ort)?(NodeUnit) "
         r"|\] (\w{2,20}) kernel not found in registries for Op type"

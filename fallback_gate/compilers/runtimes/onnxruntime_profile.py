@@ -17,7 +17,7 @@ from fallback_gate.model import Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-_FIELD = Pattern(r"\"(?P<key>provider|op_name)\"\s?:\s?\"(?P<value>[\w.:]{1,100})\"")
+_FIELD = Pattern(r"\"(?P<key>provider|op_name)\"\s?:\s?\"(?P<value>[^\"]{1,300})\"")
 _SHOWN = "onnxruntime/kernel-profiled"
 
 
@@ -63,9 +63,10 @@ MARKERS = (
         anchor=("_kernel_time",),
         pattern=r"\"cat\"\s?:\s?\"Node\".{0,400}?\"name\"\s?:\s?\"(?P<node>[^\"]{1,300})_kernel_time\"",
         shows="A kernel ran on a provider, by ONNX Runtime's profile.",
-        seen_in="1.4 to 1.32 (source)",
+        seen_in="1.20 (run), 1.4 to 1.32 (source)",
         matches=(
             '{"cat" : "Node","pid" :7,"tid" :8,"dur" :12,"ts" :99,"ph" : "X","name" :"/attn/TopK_kernel_time","args" : {"op_name" : "TopK","provider" : "CPUExecutionProvider","node_index" : "3"}},',
+            '{"cat" : "Node","pid" :7,"tid" :7,"dur" :4428,"ts" :111381,"ph" : "X","name" :"OpenVINOExecutionProvider_OpenVINO-EP-subgraph_1_0_kernel_time","args" : {"output_size" : "64","provider" : "OpenVINOExecutionProvider","op_name" : "OpenVINO-EP-subgraph_1"}},',
         ),
         ignores=('{"name": "my_kernel_time"}',),
         read=kernel,

@@ -73,36 +73,49 @@ _UNIMPLEMENTED = Pattern(
 _BY = Pattern(r"\b(?P<what>QNN|TensorRT|OpenVINO|CUDA|MIGraphX|CoreML|CANN|DML|WebGPU|VitisAI)\b")
 
 
+_TOLD_ELSEWHERE = Pattern(r"^\s*EP Error|\[[VIWEF]:onnxruntime:")
+
+
 def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The operator that the error names, else the provider, else nothing."""
-    reason = match["reason"]
+    """The operator that the error names, else the provider, else nothing.
+
+    Not of a line of the log itself, nor of the block of a retry, both of which have rules of their own.
+    """
+    if _TOLD_ELSEWHERE.search(record.text[: match.start()]):
+        return
+    reason = match["reason"] or match["load"]
     if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason):
         yield of_operator(rule, record, match, op["op"], op["name"])[0]._replace(scope=Scope.OPERATOR)
     elif by := _BY.search(reason):
         yield of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]
     else:
-        yield by_groups(rule, record, match)
+        yield by_groups(rule, record, match)._replace(reason=reason)
 
 
 FAILED = Rule(
     id="onnxruntime/session-not-made",
     compiler=NAME,
     anchor=("[ONNXRuntimeError] : ",),
-    pattern=r"^\s*(?:[\w.]{0,100}onnxruntime[\w.]{1,100}|[\w.]{0,100}(?:Exception|Error)): \[ONNXRuntimeError\] : \d{1,3} : "
-    r"(?:FAIL|EP_FAIL|NOT_IMPLEMENTED|INVALID_GRAPH|ENGINE_ERROR|RUNTIME_EXCEPTION) : (?P<reason>(?!Non-zero status).*)",
+    pattern=r"\[ONNXRuntimeError\] : \d{1,3} : "
+    r"(?:(?:FAIL|EP_FAIL|NOT_IMPLEMENTED|INVALID_GRAPH|INVALID_PROTOBUF|ENGINE_ERROR|RUNTIME_EXCEPTION) : (?P<reason>(?!Non-zero status).*)"
+    r"|INVALID_ARGUMENT : (?P<load>Failed to load model .*))",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="The session could not be made: the program ended, or its author caught the error and went on without it.",
     help="The line says which operator or provider the model fails on.",
-    seen_in="1.24 to 1.32 (run), an exception",
+    seen_in="1.17 to 1.32 (run), an exception",
     matches=(
         "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from decoder_custom.onnx failed:Fatal error: com.acme:GateAttn(-1) is not a registered function/op",
+        "WARNING:serve:session failed, using torch: [ONNXRuntimeError] : 1 : FAIL : Fatal error: acme.rank:TreeGather(-1) is not a registered function/op",
+        "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Failed to load model with error: /onnxruntime_src/onnxruntime/core/graph/model_load_utils.h:46 void onnxruntime::model_load_utils::ValidateOpsetForDomain(...) ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 40 is under development",
         "onnxruntime.capi.onnxruntime_pybind11_state.EPFail: [ONNXRuntimeError] : 11 : EP_FAIL : Failed to finalize QNN graph. Error: QNN_COMMON_ERROR_MEM_ALLOC",
         "onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'Conv_0_quant'",
     ),
     ignores=(
         "onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: x",
         "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Add node.",
+        "EP Error [ONNXRuntimeError] : 1 : FAIL : Failed to load library libonnxruntime_providers_tensorrt.so",
+        "2026-11-30 00:19:02.5 [E:onnxruntime:Default, provider_bridge_ort.cc:2458 operator()] [ONNXRuntimeError] : 1 : FAIL : Failed to load library x.so",
     ),
     read=failed,
 )
@@ -111,7 +124,7 @@ NO_FALLBACK = Rule(
     id="onnxruntime/fallback-disabled",
     compiler=NAME,
     anchor=("fallback to CPU EP has been explicitly disabled", "also disabled fallback to the CPU EP"),
-    pattern=r"\[[EF]:onnxruntime:[^\]]{0,300}\] (?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP|Conflicting session configuration: explicitly added the CPU EP).*)",
+    pattern=r"\[[EF]:onnxruntime:.{0,300}?\] (?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP|Conflicting session configuration: explicitly added the CPU EP).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="session.disable_cpu_ep_fallback forbids nodes on the CPU, and some would be there, or the list names the CPU: there is no session.",

@@ -13,10 +13,11 @@ only, to which reference nodes do not belong; `OPENVINO_LOG_LEVEL` prints nothin
 (`Loop`, `TensorIterator`) or of an `If` is in no graph and no table: a log with one proves nothing, unless the
 policy accepts that (`proof: {accept_unobservable: [reference_kernel]}`).
 
-**What proves the end.** A graph or a table of counters that is printed whole, for reference kernels. No log
+**What proves the end.** A graph or a table of counters that is printed whole, for reference kernels; with dynamic
+shapes, a graph that is printed after a request. `-pcsort simple_sort` leaves rows out, and proves nothing. No log
 shows that AUTO's devices were all tried.
 
-Wording seen in 2026.4 (run); AUTO's run-time lines and HETERO's error in its binary and source.
+Wording seen in 2024.6, 2025.2 and 2026.4 (run); AUTO's run-time lines and HETERO's error in its binary and source.
 """
 
 from __future__ import annotations
@@ -53,16 +54,21 @@ def unconverted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
 UNCONVERTED = Rule(
     id="openvino/not-converted",
     compiler=NAME,
-    anchor=("-- No conversion rule found for operations: ", "-- Conversion is failed for: "),
-    pattern=r"^\s*-- (?:No conversion rule found for operations|Conversion is failed for): (?P<listed>.*)",
+    anchor=(
+        "-- No conversion rule found for operations: ",
+        "-- Conversion is failed for: ",
+        "does not support the following ONNX operations: ",
+    ),
+    pattern=r"^\s*(?:-- (?:No conversion rule found for operations|Conversion is failed for)|OpenVINO does not support the following ONNX operations): (?P<listed>.*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="No front end converts the operator: the model is not compiled.",
     help="Register a conversion extension for the operator (openvino.frontend.ConversionExtension), or rewrite it in the model.",
-    seen_in="2026.4 (run), an exception",
+    seen_in="2026.4 (run), 2024.6 and 2025.2 (run) for ONNX, an exception",
     matches=(
         "-- No conversion rule found for operations: com.acme.GateAttn, aten::special_bessel_j0",
         "-- Conversion is failed for: aten::gate_attn",
+        "OpenVINO does not support the following ONNX operations: acme.rank.TreeGather, Optional, OptionalGetElement",
     ),
     ignores=("No conversion rule found for operations of this kind",),
     read=unconverted,
@@ -149,7 +155,38 @@ NO_PLUGIN = Rule(
     ),
 )
 
-RULES = (*openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN)
+
+def of_plugin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The device whose plugin raised the error, and what it says below; none where a request runs."""
+    if any("infer_request" in line.text for line in record.preceding(3)):
+        return
+    device = match["device"].upper()
+    below = next((line.text.strip() for line in record.following(1)), "")
+    yield by_groups(rule, record, match)._replace(op=device, names=(device,), reason=below or None)
+
+
+PLUGIN_FAILED = Rule(
+    id="openvino/plugin-failed",
+    compiler=NAME,
+    anchor=("Exception from src/plugins/",),
+    pattern=r"\bException from src/plugins/(?:intel_)?(?P<device>cpu|gpu|npu)/",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The plugin of the device raised an error while the model was compiled: there is no model for it.",
+    help="Install the device's driver and the libraries that it needs; the line below says what the plugin lacks.",
+    seen_in="2025.2 (run), an exception",
+    matches=(
+        "Exception from src/plugins/intel_npu/src/compiler_adapter/include/compiler_adapter_factory.hpp:28:\nNPU Compiler Adapter must be used with LEVEL0 backend",
+    ),
+    ignores=(
+        "RuntimeError: Exception from src/inference/src/cpp/infer_request.cpp:223:\nException from src/plugins/intel_cpu/src/node.cpp:590:\n[CPU] Gather node out of bounds",
+    ),
+    read=of_plugin,
+)
+
+RULES = (
+    *openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED,
+)  # fmt: skip
 MARKERS = (
     *openvino_kernels.MARKERS,
     Marker(
@@ -163,7 +200,7 @@ MARKERS = (
     ),
 )
 REQUIRED = frozenset({Kind.REFERENCE_KERNEL})
-SETTING = "benchmark_app -pc, or the executed graph printed from compiled.get_runtime_model()"
+SETTING = "benchmark_app -pc, or the executed graph printed from compiled.get_runtime_model() after a request"
 
 BODIES = (
     "the body's own executed graph (compile it as a model of its own), "
@@ -180,6 +217,11 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
     if "cut" in states:
         proof = Proof(State.UNPROVEN, "the executed graph is cut: rows of it are missing", None, SETTING)
+    elif "early" in states:
+        why = (
+            "the graph was printed before its first request: with dynamic shapes kernels are picked only then"
+        )
+        proof = Proof(State.UNPROVEN, why, None, SETTING)
     elif "nested" in states:
         why = "the graph has a loop or a condition, and no log shows which kernels run in its body"
         proof = Proof(State.UNOBSERVABLE, why, None, BODIES)
@@ -202,5 +244,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="yes",
-    seen_in="2026.4 (run)",
+    seen_in="2024.6 to 2026.4 (run)",
 )

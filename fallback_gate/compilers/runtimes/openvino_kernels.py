@@ -15,7 +15,8 @@ A graph or a table that the program prints in a form of its own is read too, lin
     DFT_4 {'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}
     DFT_4 Status.EXECUTED DFT ref_any_f32 25
 
-Such a form shows no end, so it proves nothing. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
+Such a form shows no end, so it proves nothing. `NOT_RUN` means no more than that the mean time rounds to 0
+microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
 else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
 A loop or a condition is one row; what runs in its body stands nowhere.
 """
@@ -34,6 +35,7 @@ from fallback_gate.scan.record import Line, Record
 
 NAME = "openvino"
 LONGEST = 50_000  # lines of one printed graph
+MOST_KEYS = 30  # of one node, each on a line of its own
 
 _ROW = Pattern(
     r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
@@ -45,6 +47,9 @@ _BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
 _VALUE = r"[\x22']?\s{0,3}(?:=>?|:)\s{0,3}[\x22']?"  # from a key to its value, in Python, JSON, XML or YAML
 _TYPE_TOLD = Pattern(rf"\blayerType{_VALUE}(?P<type>[A-Z]\w{{0,60}})")
 _NAMES_TOLD = Pattern(rf"\boriginalLayersNames{_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
+_NAME_TOLD = Pattern(rf"\b(?:name|friendly_name){_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
+_LAYER = Pattern(r"<layer\b.{0,400}? name=\x22(?P<name>[^\x22]{1,300})\x22 type=\x22(?P<type>\w{1,60})\x22")
+_KEY = Pattern(r"^\s*[\x22'](?P<key>\w{1,60})[\x22']\s?: ")
 _FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 WITH_BODY = {"TensorIterator", "Loop", "If"}
@@ -74,8 +79,9 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node on a reference kernel, in a form of the program's own: its type and its name, where they are told."""
     report, text = by_groups(rule, record, match), record.text
     if match["how"]:
-        kind, names = _TYPE_TOLD.search(text), _NAMES_TOLD.search(text)
-        before = _FIRST.match(text[: match.start()])
+        around = element(record)
+        kind, names = _TYPE_TOLD.search(around) or _LAYER.search(around), _NAMES_TOLD.search(text)
+        before = _FIRST.match(text[: match.start()]) or _NAME_TOLD.search(around)
         layer = (names or before or {"name": ""})["name"]
         if kind or layer:
             yield named(report, kind["type"] if kind else operator("Reference", layer), layer, match["how"])
@@ -83,10 +89,25 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             yield report._replace(scope=Scope.UNKNOWN, reason=f"kernel {match['how']}")
         return
     words = re.split(r"[\s;,|]+", text.strip())
-    status = next(at for at, word in enumerate(words) if "EXECUTED" in word)
+    status = next(at for at, word in enumerate(words) if "EXECUTED" in word or "NOT_RUN" in word)
     layer = words[status - 1] if status else ""
     types = [word for word in words[status:] if _TYPE.match(word)]
     yield named(report, types[0] if types else operator("Reference", layer), layer, match["ran"])
+
+
+def element(record: Record) -> str:
+    """The line, with what belongs to it: the XML element it is in, or the other keys of its JSON object."""
+    if record.text.lstrip().startswith("<data "):
+        return "".join(line.text for line in record.preceding(1)) + record.text
+    if not _KEY.search(record.text):
+        return record.text
+    lines = [record.text]
+    for nearby in (record.preceding(MOST_KEYS), record.following(MOST_KEYS)):
+        for line in nearby:
+            if not _KEY.search(line.text):
+                break
+            lines.append(line.text)
+    return "\n".join(lines)
 
 
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
@@ -109,12 +130,16 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies."""
-    last, nested = "", False
+    """Whether a printed graph is whole: its last row is the model's output; and whether it shows all bodies.
+
+    Where shapes are dynamic a kernel is picked by the first request: before it, some nodes have none.
+    """
+    last, nested, early = "", False, False
     for row, _ in rows(record):
         last = row["type"]
         nested = nested or last in WITH_BODY
-    state = "cut" if last != "Output" else "nested" if nested else "whole"
+        early = early or row["how"].startswith("undef")
+    state = "cut" if last != "Output" else "early" if early else "nested" if nested else "whole"
     yield Sighting(marker.id, record.position, (state,))
 
 
@@ -140,6 +165,10 @@ _GRAPH = """executed graph: layerType primitiveType runtimePrecision name
   Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
   Reference                ref_f32                      f32    /layer0/attn/GateAttn
   Output                   unknown_f32                  f32    logits/sink_port_0"""
+_EARLY = """executed graph: layerType primitiveType runtimePrecision name
+  Input                    unknown_f32                  f32    sweep
+  FullyConnected           undef_bf16                   bf16   MatMul_4
+  Output                   unknown_f32                  f32    Result_15"""
 _HELP = (
     "Give the node shapes and types that a JIT kernel takes (4-byte indices, static axes), or replace the operator; "
     "an operator with evaluate() only needs an implementation as a C++ extension."
@@ -149,16 +178,22 @@ COUNTED = Rule(
     id="openvino/reference-kernel-counted",
     compiler=NAME,
     anchor=("execType: ref",),
-    pattern=r"(?:^|(?<=\s))(?P<name>[^\s\x22]{1,300})\s+(?:Status\.)?EXECUTED\s+layerType: ?(?P<type>\w{1,60})\s+execType: ?(?P<how>ref\w{0,60})\b",
+    pattern=r"(?:^|(?<=\s))(?P<name>[^\s\x22]{1,300})\s+(?:Status\.)?(?:EXECUTED|NOT_RUN)\s+layerType: ?(?P<type>\w{1,60})\s+execType: ?(?P<how>ref\w{0,60})\b",
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The CPU plugin has no optimised kernel for the node as it is: a naive loop computes it.",
     help=_HELP,
-    seen_in="2026.4 (run), benchmark_app -pc",
-    matches=(_ONE,),
+    seen_in="2024.6 to 2026.4 (run), benchmark_app -pc",
+    # Both rows are of one node that ran each time: a mean below a microsecond is told as NOT_RUN.
+    matches=(
+        _ONE,
+        "Bucketize_87         Status.EXECUTED      layerType: Bucketize            execType: ref_any_f32          realTime (ms): 0.025      cpuTime (ms): 0.025",
+        "Bucketize_87         Status.NOT_RUN       layerType: Bucketize            execType: ref_any_f32          realTime (ms): 0.000      cpuTime (ms): 0.000",
+    ),
     ignores=(
         "MVN_8    Status.EXECUTED   layerType: MVN    execType: jit_avx512_f32    realTime (ms): 0.023",
-        "/act/Relu    Status.NOT_RUN    layerType: Relu   execType: ref_f32    realTime (ms): 0.000",
+        "encoder/relu         Status.NOT_RUN       layerType: Relu                 execType: undef                realTime (ms): 0.000",
+        "/act/Relu    Status.OPTIMIZED_OUT    layerType: Relu   execType: ref_f32    realTime (ms): 0.000",
     ),
     read=counted,
 )
@@ -180,14 +215,14 @@ PRINTED = Rule(
 TOLD = Rule(
     id="openvino/reference-kernel-told",
     compiler=NAME,
-    anchor=("primitiveType", "EXECUTED"),
-    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?EXECUTED\b(?!\s+layerType:).{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
+    anchor=("primitiveType", "EXECUTED", "NOT_RUN"),
+    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?(?:EXECUTED|NOT_RUN)\b(?!\s+layerType:).{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
     kind=Kind.REFERENCE_KERNEL,
     shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning=COUNTED.meaning,
     help=_HELP,
-    seen_in="2026.4 (run), rt_info, ProfilingInfo and the saved XML, printed by programs",
+    seen_in="2024.6 to 2026.4 (run), rt_info, ProfilingInfo and the saved XML, printed by programs",
     matches=(
         "DFT_4 {'execTimeMcs': '72', 'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}",
         '<data execOrder="2" execTimeMcs="72" originalLayersNames="DFT_4" primitiveType="ref_any_f32" runtimePrecision="f32" />',
@@ -195,11 +230,12 @@ TOLD = Rule(
         "  primitiveType = ref_any_f32",
         "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
         "DFT_4;Status.EXECUTED;DFT;ref_any_f32;0.025;0.025;",
+        "Bucketize_87;Status.NOT_RUN;Bucketize;ref_any_f32;0.000;0.000",
     ),
     ignores=(
         _GRAPH,
         "Relu_5 {'layerType': 'Subgraph', 'primitiveType': 'jit_avx512_f32'}",
-        "Relu_5 Status.NOT_RUN Relu ref_any_f32 0",
+        "Relu_5;Status.NOT_RUN;Relu;undef;0.000;0.000",
         _ONE,
         "QUERY EXECUTED by ref_counting, 3 rows",
     ),
@@ -213,9 +249,9 @@ MARKERS = (
         compiler=NAME,
         anchor=PRINTED.anchor,
         pattern=PRINTED.pattern,
-        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, or cut.",
+        shows="The executed graph was printed: whole, whole but for the body of a loop or a condition, before it was executed, or cut.",
         seen_in=PRINTED.seen_in,
-        matches=(_GRAPH,),
+        matches=(_GRAPH, _EARLY),
         read=graph_printed,
     ),
     Marker(

@@ -10,14 +10,15 @@ auto-clustering, an operator that XLA lacks stays outside the clusters; with `ji
 counts the operators outside, `...=5,compilability_check_util=5` names each node with its reason.
 
 **When it is silent.** By default, on clusters: `Compiled cluster using XLA!` is printed once a process, and
-says nothing of what was left outside. Functions without a source (made by `exec`) give no AutoGraph warning.
+says nothing of what was left outside. Functions without a source (made by `exec`) give no AutoGraph warning. With
+soft placement, the default, `tf.device("/GPU:0")` without a GPU takes the CPU.
 
 **What proves the end.** Nothing yet: graphs are clustered as they come, until the program ends.
 
 `_Arg`, `_Retval` and the like are bookkeeping, and each eager one-operator graph is left unclustered: no
 fallbacks. Nor is retracing (`5 out of the last 5 calls to`): the function is compiled anew.
 
-Wording seen in 2.21 (run); older forms in the source of 2.0 to 2.20.
+Wording seen in 2.16 and 2.21 (run); older forms in the source of 2.0 to 2.20.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, UNCLUSTERED, UNCOMPILABLE
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "tensorflow"
 _I = "I0000 00:00:1795999573.963662   14696 "
 
 _FUNCTION = Pattern(
@@ -111,77 +112,19 @@ UNSUPPORTED = Rule(
 )
 
 
-UNCOMPILABLE = Rule(
-    id="tensorflow/uncompilable-node",
+NO_DEVICE = Rule(
+    id="tensorflow/no-device",
     compiler=NAME,
-    anchor=("Found uncompilable node ",),
-    pattern=r"\] Found uncompilable node (?P<layer>\S{1,500}) \(op (?P<op>(?!_)\w{1,80})\): (?P<reason>(?!top level _Arg).*)",
-    kind=Kind.OP_FALLBACK,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning="XLA can't compile the node: it stays outside the clusters and runs as a kernel of TensorFlow.",
-    help="Replace the operator; the reason says what XLA lacks.",
-    seen_in="2.21 (run), TF_CPP_VMODULE=compilability_check_util=5",
+    anchor=("Could not satisfy device specification ",),
+    pattern=r"(?P<reason>Could not satisfy device specification '[^']{0,200}?\bdevice:(?P<op>\w{1,40}):\d{1,6}'\. .{0,300})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The program asks for a device that is not there, without soft placement: it ended, or went on without it.",
+    help="Install the device's libraries; with soft placement TensorFlow would take the CPU without a word.",
+    seen_in="2.16 (run), an exception",
     matches=(
-        _I
-        + "compilability_check_util.cc:62] Found uncompilable node PyFunc (op PyFunc): No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices compatible with node {{node PyFunc}}",
+        "tensorflow.python.framework.errors_impl.InvalidArgumentError: Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'. enable_soft_placement=0. Supported device types [CPU]. All available devices [/job:localhost/replica:0/task:0/device:CPU:0].",
     ),
-    ignores=(
-        _I
-        + "compilability_check_util.cc:62] Found uncompilable node input (op _Arg): top level _Arg or _Retval",
-        _I
-        + "compilability_check_util.cc:62] Found uncompilable node dims (op _DeviceArg): No registered '_DeviceArg' OpKernel",
-    ),
-)
-
-
-_INSTANCES = Pattern(r"\]\s{2,6}(?P<op>\w{1,80}): (?P<count>\d{1,9}) instances")
-_CLUSTERS = Pattern(r"\]\s{1,4}Built (?P<count>\d{1,9}) clusters")
-_BOOKKEEPING = ("NoOp", "Const", "Identity", "IdentityN", "Placeholder", "VarHandleOp")
-
-
-def unclustered(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The operators outside the clusters of a graph; none where the graph is that of one eager operator."""
-    clusters = None
-    for line in record.preceding(100):
-        if clusters := _CLUSTERS.search(line.text):
-            break
-        if "*** Clustering info" in line.text:
-            break
-    report = by_groups(rule, record, match)
-    found = []
-    for line in record.following(500):
-        instances = _INSTANCES.search(line.text)
-        if not instances:
-            break
-        if not instances["op"].startswith("_") and instances["op"] not in _BOOKKEEPING:
-            found.append((instances["op"], int(instances["count"]), line))
-    eager = (not clusters or int(clusters["count"]) == 0) and sum(count for _, count, _ in found) < 2
-    for op, count, line in () if eager else found:
-        yield report._replace(
-            op=op,
-            names=(op,),
-            position=record.position_at(line.at),
-            text=line.text,
-            reason=f"{count} outside the clusters of a graph of {match['size']} nodes",
-        )
-
-
-UNCLUSTERED = Rule(
-    id="tensorflow/unclustered",
-    compiler=NAME,
-    anchor=(" Unclustered nodes: ",),
-    pattern=r"mark_for_compilation_pass\.cc:\d{1,6}\]\s{1,4}Unclustered nodes: \d{1,9} / (?P<size>\d{1,9}) ",
-    kind=Kind.OP_FALLBACK,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning="The operator is outside the clusters: it runs as a kernel of TensorFlow, between compiled ones.",
-    help="TF_CPP_VMODULE=compilability_check_util=5 prints the reason; small clusters are dropped by tf_xla_min_cluster_size.",
-    seen_in="2.21 (run), TF_CPP_VMODULE=mark_for_compilation_pass=2",
-    matches=(
-        f"{_I}mark_for_compilation_pass.cc:1694]  Built 2 clusters, size 29 / 41 (70.73%)\n{_I}mark_for_compilation_pass.cc:1713]  Unclustered nodes: 12 / 41 (29.27%)\n{_I}mark_for_compilation_pass.cc:1718]   PyFunc: 1 instances",
-    ),
-    read=unclustered,
 )
 
 NO_GPU = Rule(
@@ -235,7 +178,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.EAGER_FRAME: Proof(State.UNPROVEN, why), Kind.OP_FALLBACK: outside}
 
 
-RULES = (AS_IS, UNSUPPORTED, UNCOMPILABLE, UNCLUSTERED, NO_GPU)
+RULES = (AS_IS, UNSUPPORTED, UNCOMPILABLE, UNCLUSTERED, NO_DEVICE, NO_GPU)
 READER = Reader(
     name=NAME,
     rules=RULES,
@@ -245,5 +188,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: AutoGraph warns, clusters are not shown",
-    seen_in="2.21 (run), 2.0 to 2.20 (source)",
+    seen_in="2.16 and 2.21 (run), 2.0 to 2.20 (source)",
 )

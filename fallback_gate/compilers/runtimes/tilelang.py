@@ -22,11 +22,13 @@ Wording seen in 0.1.15 (run), its source and its library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.scan.record import Record
 
 NAME = "tilelang"
 _LOGGED = r"(?:\[\d\d:\d\d:\d\d\][^\]]{0,300}?(?:Warning|Fatal): |InternalError: )"
@@ -130,6 +132,39 @@ NO_TMA = Rule(
     ),
 )
 
+
+def uncaught(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An error under TileLang's own frames; none while its tuner tries a candidate."""
+    frames = []
+    for line in record.preceding(120):
+        if line.text.startswith("Traceback (most recent call last):"):
+            break
+        frames.append(line.text)
+    if any("tilelang/" in frame for frame in frames) and not any("/autotuner/" in frame for frame in frames):
+        yield by_groups(rule, record, match)
+
+
+FAILED = Rule(
+    id="tilelang/not-compiled",
+    compiler=NAME,
+    anchor=("tvm.error.InternalError: ",),
+    pattern=r"^tvm\.error\.InternalError: (?P<reason>(?!T\.tma_copy).*)",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.UNKNOWN,
+    meaning="The kernel could not be lowered: the program ended, or its author caught the error and went on without it.",
+    help="The line says what can't be done; the traceback above it where the kernel is lowered.",
+    seen_in="0.1.15 (run), an exception",
+    matches=(
+        'Traceback (most recent call last):\n  File "/app/tlk.py", line 43, in <module>\n  File "/opt/venv/tilelang/engine/lower.py", line 238, in lower\ntvm.error.InternalError: Check failed: layout_map.count(buffer) != 0 (0 vs. 0) : The layout for fragment Cl can not be inferred correctly.',
+    ),
+    ignores=(
+        "tvm.error.InternalError: Check failed: (it != functions.end()) is false",
+        'Traceback (most recent call last):\n  File "/opt/venv/tilelang/autotuner/tuner.py", line 700, in target_fn\ntvm.error.InternalError: Check failed: false',
+    ),
+    read=uncaught,
+)
+
 SCHEDULE = Rule(
     id="tilelang/ascend-schedule",
     compiler=NAME,
@@ -153,12 +188,16 @@ SETTING = "T.tma_copy and T.wgmma_gemm in place of T.copy and T.gemm, and a mark
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Released wheels hold only some of the messages."""
     why = "released wheels hold only some of the messages on slower copies and products"
-    return {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING)}
+    proof = {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING)}
+    if Kind.COMPILE_ERROR in evidence.reported:
+        why = "a kernel was not compiled, and nothing shows that it was after all"
+        proof[Kind.COMPILE_ERROR] = Proof(State.UNPROVEN, why, None, SETTING)
+    return proof
 
 
 READER = Reader(
     name=NAME,
-    rules=(CLUSTER_COPY, PLAIN_COPY, SPARSE_GEMM, NO_TMA, SCHEDULE),
+    rules=(CLUSTER_COPY, PLAIN_COPY, SPARSE_GEMM, NO_TMA, FAILED, SCHEDULE),
     markers=(),
     required=REQUIRED,
     prove=prove,
