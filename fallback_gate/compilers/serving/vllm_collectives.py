@@ -7,7 +7,7 @@ Read in the source of 0.11 to 0.33: https://github.com/vllm-project/vllm/tree/ma
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.compilers.serving.python_log import OPENS, OPENS_VLLM
 from fallback_gate.compilers.serving.vllm_log import NAME, reads
 from fallback_gate.model import Kind, Scope
 
@@ -110,7 +110,7 @@ ALL_REDUCE = Rule(
         "; falling back to gloo",
         "ranks do not share the same SHM group name",
     ),
-    pattern=OPENS
+    pattern=OPENS_VLLM
     + r"(?P<reason>Custom quick allreduce is disabled(?:: | because (?!of missing)| due to ).{1,200}"
     r"|Custom collectives are disabled because .{1,200}"
     r"|MNNVL multimem \S{1,40} symmetric-memory \w{1,20} failed on at least one rank"

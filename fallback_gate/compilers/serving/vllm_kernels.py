@@ -161,7 +161,7 @@ WEIGHT_ONLY = Rule(
     id="vllm/weight-only-quantization",
     compiler=NAME,
     anchor=("Your GPU does not have native support for",),
-    pattern=OPENS
+    pattern=OPENS_VLLM
     + r"(?P<reason>Your GPU does not have native support for (?P<name>FP[48]) computation but FP[48] quantization is being used)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,

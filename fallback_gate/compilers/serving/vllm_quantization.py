@@ -7,7 +7,7 @@ https://github.com/vllm-project/vllm/tree/main/vllm/model_executor/layers/quanti
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.compilers.serving.python_log import OPENS, OPENS_VLLM
 from fallback_gate.compilers.serving.vllm_log import NAME, reads
 from fallback_gate.model import Kind, Scope
 
@@ -109,7 +109,8 @@ KERNEL = Rule(
         "Auto-disabled DeepGemm",
         "is not fully optimized yet. The speed can be slower",
     ),
-    pattern=OPENS + r"(?:(?P<reason>No MXFP4 linear kernel supports \S{1,60} activations on this platform"
+    pattern=OPENS_VLLM
+    + r"(?:(?P<reason>No MXFP4 linear kernel supports \S{1,60} activations on this platform"
     r"|AITER ASM FP4 GEMM requires .{1,200}?\. Falling back to the AITER Triton FP4 GEMM"
     r"|\[zen_cpu\] ZentorchWNA16 fast path not eligible for this layer"
     r"|ARK backend is unavailable for(?: MoE)? layer (?P<layer>[^\s;]{1,300}); falling back to the default"
