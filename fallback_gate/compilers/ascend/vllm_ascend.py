@@ -157,7 +157,7 @@ NOT_QUANTIZED = Rule(
     id="vllm-ascend/not-quantized",
     compiler=NAME,
     anchor=("Falling back to UnquantizedLinearMethod",),
-    pattern=r"^(?!\[\d{4}-)(?!.{0,80}\bcompressed_tensors\.py:).{0,200}?"
+    pattern=r"^(?!\[\d{4}-)(?!.{0,80}\bcompressed_tensors\.py:)[^\"]{0,200}?"
     r"(?P<reason>Acceleration for non-quantized schemes is not supported by Compressed Tensors)\. Falling back to UnquantizedLinearMethod",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.UNKNOWN,
@@ -198,7 +198,7 @@ NO_FUSED_ATTENTION = Rule(
         "mlapo disabled for these layers",
         "npugraph_ex is not supported on",
     ),
-    pattern=r"(?:(?P<reason>.{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
+    pattern=r"(?:(?P<reason>[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
     r"|(?P<mlapo>mlapo) only supports W8A8 quantization in MLA\b"
     r"|(?P<graph>npugraph_ex) is not supported on Ascend \w{1,20}\. Disabling it)",
     kind=Kind.SLOWER_KERNEL,

@@ -35,7 +35,7 @@ GRAPH_OFF = Rule(
     r"|When msProbe is enabled, cuda graph is disabled because msProbe only supports dump in eager mode"
     r"|expert_pack selected: CUDA graph and shared-experts fusion are disabled"
     r"|HRM-Text \(prefix_lm\) detected: forcing .{1,200} --disable-cuda-graph"
-    r"|.{1,120} detected: serving .{1,120} without radix cache, chunked prefill, or CUDA graphs"
+    r"|[^\"]{1,120} detected: serving .{1,120} without radix cache, chunked prefill, or CUDA graphs"
     r"|Double sparsity optimization is turned on\. Use triton backend without CUDA graph"
     r"|Debug mode for CUDA graph is enabled via breakable CUDA graph"
     r"|XPU platform only supports decode backend 'full'; disabling unsupported decode backend)",
@@ -171,7 +171,7 @@ ENCODER = Rule(
         "eager metadata prep permanently",
     ),
     pattern=OPENS
-    + r"(?:.{1,40} (?P<op>ViT) CUDA graph (?P<reason>uses eager fallback above .{1,120}|cache reached capacity.{1,120}|capture failed for .{1,120})"
+    + r"(?:[^\"]{1,40} (?P<op>ViT) CUDA graph (?P<reason>uses eager fallback above .{1,120}|cache reached capacity.{1,120}|capture failed for .{1,120})"
     r"|(?P<layer>Metadata glue-graph) capture failed for key .{1,200}; falling back to eager)",
     kind=Kind.CUDAGRAPH_SKIP,
     scope=Scope.REGION,

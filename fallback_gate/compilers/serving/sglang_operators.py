@@ -164,7 +164,7 @@ EXPERT_LOOP = Rule(
     compiler=NAME,
     anchor=("fall back to the PyTorch expert loop",),
     pattern=OPENS
-    + r"(?P<reason>.{1,80} is unavailable; .{1,60} experts fall back to the PyTorch expert loop)",
+    + r"(?P<reason>[^\"]{1,80} is unavailable; .{1,60} experts fall back to the PyTorch expert loop)",
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
     meaning="Experts are computed one after the other in PyTorch.",
@@ -200,7 +200,7 @@ FUSION = Rule(
     r"|Disable --enable-aiter-allreduce-fusion (?:because|for) .{1,200}"
     r"|Finalize AR fusion unavailable.{1,200}"
     r"|SGLANG_K3_AR_FUSION requested but .{1,200}"
-    r"|(?P<experts>.{1,300}Shared experts fusion optimization is disabled"
+    r"|(?P<experts>[^\"]{1,300}Shared experts fusion optimization is disabled"
     r"|Disabling Qwen shared-expert fusion: .{1,200}"
     r"|--enforce-shared-experts-fusion was passed but .{1,300}))",
     kind=Kind.SLOWER_KERNEL,

@@ -73,7 +73,7 @@ FUSION = Rule(
     r"fusion (?P<reason>.{1,120}?)\. The fusion will be disabled"
     r"|(?P<layer>fuse_\w{1,60}) is enabled, but splitting_ops is None and Inductor graph partition is not enabled"
     r"|Some projections are incompatible with (?P<name>GEMM-RS/AR)"
-    r"|.{1,60} specialized decode: .{1,120}; using the stock path instead"
+    r"|[^\"]{1,60} specialized decode: .{1,120}; using the stock path instead"
     r"|HPC (?:gated MLA|iHC) disabled: .{1,200}"
     r"|Disabling MegaMoE shared-expert fusion: .{1,200}"
     r"|VLLM_ROCM_USE_AITER_FUSION_SHARED_EXPERTS is enabled but cannot be enabled.{1,200}"
