@@ -79,6 +79,7 @@ MODULES = (  # that declare a `READER`, or several in `READERS`
     "edge.executorch_qnn",
     "edge.executorch_vulkan",
     "edge.edgetpu",
+    "edge.vela",
     "edge.rknn",
     "edge.tidl",
     "edge.vitis_ai",
