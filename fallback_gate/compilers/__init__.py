@@ -78,6 +78,8 @@ MODULES = (  # that declare a `READER`, or several in `READERS`
     "edge.tflite",
     "edge.executorch_qnn",
     "edge.executorch_vulkan",
+    "edge.executorch_arm",
+    "edge.executorch_partitioners",
     "edge.edgetpu",
     "edge.vela",
     "edge.rknn",

@@ -216,6 +216,27 @@ def test_qnn_gives_its_own_errors_as_the_reason(read: Read) -> None:
     ]
 
 
+def test_a_row_of_arms_table_goes_on_in_the_lines_below(read: Read) -> None:
+    said = read(
+        "╒══╤══╤══╤══╕",
+        "│ Node name │ Target │ Torch func │ Reason │",
+        "╞══╪══╪══╪══╡",
+        "│ quantized_decomposed_quantize_per_t │ quantized_decomposed.quantize_per_t │ - │ Not included │",
+        "│ ensor_default │ ensor.default │  │ in the list │",
+        "├──┼──┼──┼──┤",
+        "│ getitem │ <built-in function getitem> │ - │ Not included │",
+        "╘══╧══╧══╧══╛",
+        "│ aten_add_tensor │ aten.add.Tensor │ - │ below the table │",
+    )
+    assert [(r.op, r.site, r.reason) for r in said.reports] == [
+        (
+            "quantized_decomposed::quantize_per_tensor",
+            "quantized_decomposed_quantize_per_tensor_default",
+            "Not included in the list",
+        )
+    ]
+
+
 def test_the_builder_of_qnn_is_named_by_its_file(read: Read) -> None:
     line = "[QNN Delegate Op Builder]: Height or Width is not suitable, fall back op"
     place = "C:\\app\\backends\\qualcomm\\builders\\op_adaptive_avg_pool2d.py:62: UserWarning: "
