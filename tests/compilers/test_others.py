@@ -225,6 +225,49 @@ def test_qnn_gives_its_own_errors_as_the_reason(read: Read) -> None:
     ]
 
 
+def test_a_row_of_arms_table_goes_on_in_the_lines_below(read: Read) -> None:
+    said = read(
+        "╒══╤══╤══╤══╕",
+        "│ Node name │ Target │ Torch func │ Reason │",
+        "╞══╪══╪══╪══╡",
+        "│ quantized_decomposed_quantize_per_t │ quantized_decomposed.quantize_per_t │ - │ Not included │",
+        "│ ensor_default │ ensor.default │  │ in the list │",
+        "├──┼──┼──┼──┤",
+        "│ getitem │ <built-in function getitem> │ - │ Not included │",
+        "╘══╧══╧══╧══╛",
+        "│ aten_add_tensor │ aten.add.Tensor │ - │ below the table │",
+    )
+    assert [(r.op, r.site, r.reason) for r in said.reports] == [
+        (
+            "quantized_decomposed::quantize_per_tensor",
+            "quantized_decomposed_quantize_per_tensor_default",
+            "Not included in the list",
+        )
+    ]
+
+
+SELECTED = "I litert  : [compiler_plugin.cc:741] Partitioned subgraph<0>, selected {} ops, from a total of 3912 ops. resulted in 2 partitions."
+LOOKUP = "E litert  : [x.cc:1] LiteRT Op #4 'EmbeddingLookup' (code=7) is not supported in Qualcomm Compiler."
+
+
+def test_what_a_plugin_leaves_is_told_by_its_share_where_nothing_names_it(read: Read) -> None:
+    assert read(SELECTED.format(3912)).told == []
+    assert read(SELECTED.format(3911)).told == [("op_fallback", "*", "program")]
+    named = read(LOOKUP, SELECTED.format(3911))
+    assert [report.names for report in named.reports] == [("EmbeddingLookup", "EMBEDDING_LOOKUP")]
+
+
+def test_ml_drift_lists_what_it_refuses(read: Read) -> None:
+    said = read(
+        "I0000 00:00:1795998201.1    1221 ir_model_builder.cc:700] ",
+        "  Not supported by ML Drift:",
+        "    CAST: Op has bool tensors which are not supported.",
+        "    TOPK_V2: Operation is not supported.",
+        "I0000 00:00:1795998201.1    1221 ir_model_builder.cc:720] 29 / 31 ops are delegated to ML Drift.",
+    )
+    assert [report.op for report in said.reports] == ["CAST", "TOPK_V2"]
+
+
 def test_the_builder_of_qnn_is_named_by_its_file(read: Read) -> None:
     line = "[QNN Delegate Op Builder]: Height or Width is not suitable, fall back op"
     place = "C:\\app\\backends\\qualcomm\\builders\\op_adaptive_avg_pool2d.py:62: UserWarning: "

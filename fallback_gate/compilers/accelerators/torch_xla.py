@@ -129,6 +129,22 @@ GRU = Rule(
     read=shared.called("GRU", "nn.GRU"),
 )
 
+QUANTISED = Rule(
+    id="torch-xla/quantized-matmul",
+    compiler=NAME,
+    anchor=("falling back to XLA quantized matmul kernel",),
+    pattern=r"(?P<reason>Couldn't find w8a8 quantized matmul kernel block sizes) for (?P<site>bs=\d{1,9}, .{1,200}?), falling back to XLA quantized matmul kernel",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The table of Pallas' kernel has no block sizes for this shape: XLA's own product is used.",
+    help="Pad the batch to a size of the table, or tune the kernel for the shape.",
+    seen_in="2.8 and 2.9 (source of 2.9), WARNING",
+    matches=(
+        "Couldn't find w8a8 quantized matmul kernel block sizes for bs=17, n_out_features=1280, n_in_features=8192, jnp.dtype(jax_dtype).name='bfloat16', quantize_activation=True, falling back to XLA quantized matmul kernel.",
+    ),
+    read=shared.called("quantized_matmul", "quantized_matmul_int8"),
+)
+
 ON_CPU = Rule(
     id="torch-xla/pjrt-cpu",
     compiler=NAME,
@@ -198,12 +214,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     else:
         shown = Proof(State.UNOBSERVABLE, "no metrics report is printed", None, SETTING)
     ended = Proof(State.UNPROVEN, "no line shows that the program was compiled to its end", None, SETTING)
-    return {Kind.DEVICE_FALLBACK: shown, Kind.OP_FALLBACK: ended}
+    return {Kind.DEVICE_FALLBACK: shown, Kind.OP_FALLBACK: ended, Kind.SLOWER_KERNEL: ended}
 
 
 READER = Reader(
     name=NAME,
-    rules=(COUNTER, ANALYSIS, GRU, ON_CPU),
+    rules=(COUNTER, ANALYSIS, GRU, QUANTISED, ON_CPU),
     markers=(REPORT,),
     required=REQUIRED,
     prove=prove,

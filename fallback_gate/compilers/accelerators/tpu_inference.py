@@ -88,11 +88,63 @@ PIPELINE = Rule(
     ),
 )
 
+GATHER = Rule(
+    id="tpu-inference/gather-untuned",
+    compiler=NAME,
+    anchor=("No tuned params found for ragged_gather",),
+    pattern=r"No tuned params found for (?P<op>ragged_gather_reduce) with \w{1,8}: (?P<reason>.{1,400}), falling back",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.OPERATOR,
+    meaning="The gather of the experts' outputs runs with parameters by a rule of thumb.",
+    help="Tune the kernel for the key that the line gives, and add it to the table.",
+    seen_in="0.32 (source), WARNING",
+    matches=(
+        "No tuned params found for ragged_gather_reduce with ke0y: (bf16, 128), falling back to default heuristic.",
+    ),
+    at_least=True,
+)
+
+ENCODER = Rule(
+    id="tpu-inference/encoder-eager",
+    compiler=NAME,
+    anchor=("vision encoder eagerly", "vision tower does NOT support JIT"),
+    pattern=r"(?P<reason>MM encoder JIT does not support encoder capture axes yet|vision tower does NOT support JIT compilation)",
+    kind=Kind.EAGER_FRAME,
+    scope=Scope.REGION,
+    meaning="The vision encoder runs operator by operator: it is not compiled.",
+    help="Take the options that the encoder's compile allows, or allow it as cold.",
+    seen_in="0.32 (source), WARNING",
+    matches=(
+        "MM encoder JIT does not support encoder capture axes yet; running the vision encoder eagerly.",
+        "<class 'vllm.x.GateVL'>'s vision tower does NOT support JIT compilation.",
+    ),
+    at_least=True,
+    read=shared.called("vision_encoder", "vision_tower"),
+)
+
+FP4 = Rule(
+    id="tpu-inference/quantised-product",
+    compiler=NAME,
+    anchor=("multiplications are not natively supported by TPU", "Can potentially yield"),
+    pattern=r"(?P<reason>fp4xfp4 multiplications are not natively supported by TPU hardware"
+    r"|Unsupported linear layer type of .{1,200}\. Can potentially yield)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The quantised product has no unit on the chip, or the layer no quantised path: a wider one runs.",
+    help="Quantise for a format that the chip has.",
+    seen_in="0.32 (source), WARNING",
+    matches=(
+        "fp4xfp4 multiplications are not natively supported by TPU hardware. The current sharded_quantized_matmul implementation will attempt to fallback",
+        "Unsupported linear layer type of <class 'x'>. Can potentially yield  bad performance.",
+    ),
+    read=shared.called("linear", "matmul"),
+)
+
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.UNTUNED_CONFIG, Kind.SLOWER_KERNEL})
 
 READER = Reader(
     name=NAME,
-    rules=(MOE, FLASH, TRANSPOSE, PIPELINE),
+    rules=(MOE, FLASH, TRANSPOSE, PIPELINE, GATHER, ENCODER, FP4),
     markers=(),
     required=REQUIRED,
     prove=shared.unended("a kernel that was taken prints no line", "", *REQUIRED),

@@ -188,8 +188,41 @@ WEAKER_GEMM = Rule(
         "GEMM_A16W16 [gluon/gfx1250]: kernel_type='deep' needs num_k_tiles>=4 but num_k_tiles=2 (K=256, BLOCK_K=128); falling back to kernel_type='bandwidth_bound'.",
     ),
 )
+MOE_QUANTISED = Rule(
+    id="aiter/moe-quantised-in-torch",
+    compiler=NAME,
+    anchor=("FMOE fall into pure torch quant",),
+    pattern=r"(?P<reason>FMOE fall into pure torch quant)\.",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="No kernel quantises the activations to the type of the experts' weights: PyTorch does, before each layer.",
+    help="Quantise the experts to FP8 or INT8.",
+    seen_in="0.1.2 to 0.1.9 (source of 0.1.7), WARNING",
+    matches=("[aiter] FMOE fall into pure torch quant...",),
+    read=called("fused_moe", "pertoken_quant"),
+)
+COLLECTIVES = Rule(
+    id="aiter/custom-allreduce",
+    compiler=NAME,
+    anchor=("Custom allreduce is disabled", "Custom quick allreduce is disabled"),
+    pattern=r"\[aiter\] Custom (?:quick )?allreduce is disabled (?P<reason>(?:because (?!of missing)|due to ).{1,200})",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The one-shot all-reduce can't be used here: RCCL's runs after each layer.",
+    help="Take a world size that the line lists, on GPUs of one node that are joined directly.",
+    seen_in="0.1.7 (source), WARNING; DEBUG for more than two PCIe-only GPUs",
+    matches=(
+        "[aiter] Custom allreduce is disabled due to an unsupported world size: 6. Supported world sizes: [2, 4, 8]. To silence this warning, specify disable_custom_all_reduce=True explicitly.",
+        "[aiter] Custom quick allreduce is disabled because this process group spans across nodes.",
+    ),
+    ignores=(
+        "[aiter] Custom quick allreduce is disabled based on env variable AITER_QUICK_REDUCE_QUANTIZATION='NONE'",
+    ),
+    read=called("all_reduce", "custom_all_reduce"),
+)
 RULES = (
     UNTUNED_GEMM, TORCH_GEMM, UNTUNED_MOE, UNTUNED_KERNEL, UNTUNED_TRITON_MOE, NO_OPUS, MLA_REDUCE, WEAKER_GEMM,
+    MOE_QUANTISED, COLLECTIVES,
 )  # fmt: skip
 TUNED = Marker(
     id="aiter/tuned",

@@ -108,7 +108,7 @@ INTERPRETED = Rule(
 
 def moved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node `Default/gate/Sort-op12` is the operator `Sort` in the layer `Default/gate`."""
-    node = match["node"] or match["kernel"]
+    node = match["node"] or match["built"] or match["kernel"]
     layer, _, last = node.rpartition("/")
     kernel = last.rpartition("-op")[0] or last
     yield named(rule, record, match, kernel, node)._replace(site=node, layer=layer or None)
@@ -117,15 +117,21 @@ def moved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 MOVED = Rule(
     id="mindspore/kernel-on-cpu",
     compiler=NAME,
-    anchor=("Try to use backoff CPU kernel", "and will try to backoff on CPU"),
+    anchor=(
+        "Try to use backoff CPU kernel",
+        "and will try to backoff on CPU",
+        "rebuild kernel on CPU successfully for node",
+    ),
     pattern=r"(?P<reason>Try to use backoff CPU kernel), node: ?(?P<node>\S{1,512})"
+    r"|Backoff and rebuild kernel on CPU successfully for node: (?P<built>[^\s,]{1,512})"
     r"|GPU doesn't support the kernel (?P<kernel>\w{1,128}) and will try to backoff on CPU",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The device has no kernel for the operator with these types: the CPU runs it.",
     help="Cast the inputs to a type that the device takes, or replace the operator.",
-    seen_in="2.0 to 2.7 (source), INFO",
+    seen_in="2.0 to 2.10 (source), INFO",
     matches=(
+        "[INFO] DEVICE(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/plugin/device/cpu/hal/hardware/cpu_device_context.cc:123] RebuildKernelSelectBackoffOp] Backoff and rebuild kernel on CPU successfully for node: Default/gate/Sort-op12, node attr: input[Float16], output[Float16]",
         "[INFO] DEVICE(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/plugin/device/ascend/hal/hardware/ascend_kernel_executor.cc:123] SetKernelInfoBeforeCreateKernel] Try to use backoff CPU kernel, node:Default/gate/Sort-op12",
         "[INFO] DEVICE(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/plugin/device/gpu/hal/hardware/gpu_device_context.cc:123] SetBackoffInfo] GPU doesn't support the kernel Sort and will try to backoff on CPU.",
     ),

@@ -85,6 +85,21 @@ EAGER_BACKEND = Rule(
     read=lambda rule, record, match: (named(rule, record, match),),
 )
 
+GATHER = Rule(
+    id="torch-npu/gather-as-allgather",
+    compiler=NAME,
+    anchor=("support gather at the moment. Implemented with allgather",),
+    pattern=r"(?:^|Warning: )(?P<reason>HCCL doesn't support gather at the moment)\. Implemented with allgather instead",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Each rank gets all tensors, where one rank was to get them.",
+    help="Send the tensors to one rank point by point, or allow it as cold.",
+    seen_in="torch_npu 2.1 to 2.14 (source), a Python warning",
+    matches=("UserWarning: HCCL doesn't support gather at the moment. Implemented with allgather instead.",),
+    at_least=True,
+    read=lambda rule, record, match: (named(rule, record, match, "gather", "all_gather"),),
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 SETTING = "TORCH_NPU_FALLBACK_CPU_DISABLE=1, and a marker in the policy for the line that ends the run"
 
@@ -97,7 +112,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(DENIED, EXPLICIT, EAGER_BACKEND),
+    rules=(DENIED, EXPLICIT, EAGER_BACKEND, GATHER),
     markers=(),
     required=REQUIRED,
     prove=prove,

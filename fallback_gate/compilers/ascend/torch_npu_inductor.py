@@ -15,13 +15,16 @@ without a line.
 
 **What proves the end.** Nothing yet: no line tells that `ANIR_FALLBACK_WARNING` was set.
 
-Wording from torch_npu's source of 2026.
+Of AscendC, what is not lowered and not fused shows with `TORCH_COMPILE_DEBUG=1` alone: its logger is at ERROR.
+
+Wording from torch_npu's source of 2026 and of 2.14.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fallback_gate.compilers.ascend import torch_npu_inductor_ascendc
 from fallback_gate.compilers.ascend.names import fixed, named, of_aten, of_op
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Scope, State
@@ -229,6 +232,7 @@ SLICES = Rule(
 
 RULES = (
     EAGER_KERNEL, FX_CALL, NOT_COMPILED, NO_AKG, UNTUNED_KERNEL, LISTED, GEMM, FLEX, PLAIN_LOAD, SLICES,
+    *torch_npu_inductor_ascendc.RULES,
 )  # fmt: skip
 MARKERS = (
     Marker(

@@ -35,7 +35,7 @@ EAGER = Rule(
     id="torchair/graph-runs-eager",
     compiler=NAME,
     anchor=("FALLS BACK to EAGER execution", "FALLBACK to EAGER execution"),
-    pattern=r"(?P<reason>When (?:debug\.run_eagerly=True is enabled, the graph FALLS BACK|dumping data of FX Graph, npu run will be skipped, and FALLBACK"
+    pattern=r"(?P<reason>When (?:(?:debug\.run_eagerly|force_eager)=True is enabled, the graph FALLS BACK|dumping data of FX Graph, npu run will be skipped, and FALLBACK"
     r"|summarizing FX Graph, npu compilation will be skipped, and FALLBACK) to EAGER execution)",
     kind=Kind.EAGER_FRAME,
     scope=Scope.PROGRAM,
@@ -43,6 +43,8 @@ EAGER = Rule(
     help="Switch the option off for a release build.",
     seen_in=f"{_SEEN}, WARNING, which the default level hides",
     matches=(
+        _LOG
+        + "When force_eager=True is enabled, the graph FALLS BACK to EAGER execution. Once running finished, please make sure",
         _LOG
         + "When debug.run_eagerly=True is enabled, the graph FALLS BACK to EAGER execution. Once running finished, please make sure",
         _LOG

@@ -71,13 +71,15 @@ NO_GRAPH = Rule(
     anchor=(
         "action: setting CUDAGraphMode to NONE",
         "cudagraph_mode is not support on NPU",
-        "Encoder-decoder models ",
+        "Encoder-decoder models don",
         "ACLGraph has been disabled when",
+        "Falling back to FULL_DECODE_ONLY under xlite",
     ),
     pattern=r"(?P<reason>NPU does not support compilation mode\. mode=[^,\s]{1,64}, action: setting CUDAGraphMode to NONE"
     r"|[\w.]{1,64} cudagraph_mode is not support on NPU\. falling back to NONE"
     r"|Encoder-decoder models don't support [\w.]{1,64}, fallback to [\w.]{1,64}"
-    r"|ACLGraph has been disabled when \w[\w ]{0,200})",
+    r"|ACLGraph has been disabled when \w[\w ]{0,200}"
+    r"|Falling back to FULL_DECODE_ONLY under xlite decode-only mode)",
     kind=Kind.CUDAGRAPH_SKIP,
     scope=Scope.PROGRAM,
     meaning="The graph mode that was asked for is not there: ACL graphs are off, or cover less.",
@@ -88,10 +90,11 @@ NO_GRAPH = Rule(
         "INFO 01-01 00:00:00 [platform.py:1103] FULL cudagraph_mode is not support on NPU. falling back to NONE",
         "Encoder-decoder models don't support CUDAGraphMode.FULL, fallback to CUDAGraphMode.PIECEWISE.",
         "ACLGraph has been disabled when speculation is disabled in xlite full mode",
+        "INFO 01-01 00:00:00 [platform.py:524] Falling back to FULL_DECODE_ONLY under xlite decode-only mode",
     ),
     ignores=(
         "INFO 01-01 00:00:00 [platform.py:60] Breakable cudagraph is force disabled on Ascend because DeepSeek V4 PIECEWISE cudagraph is not supported yet.",
-        "Encoder-decoder models use a cross-attention cache",
+        "Encoder-decoder models don't use a prefix cache",
     ),
     read=fixed(),
 )
@@ -135,14 +138,18 @@ NO_TRITON = Rule(
 NOT_FUSED = Rule(
     id="vllm-ascend/not-fused",
     compiler=NAME,
-    anchor=("fusion not enabled: unsupported dtype",),
-    pattern=r"\b(?P<op>MulsAdd|Quant|QKNorm and Rope) (?P<reason>fusion not enabled: unsupported dtype \S{1,64})",
+    anchor=("fusion not enabled: unsupported dtype", "fusion not enabled: required MX symbols"),
+    pattern=r"\b(?P<op>MulsAdd|Quant|QKNorm and Rope|(?:Add)?RMSNormDynamicMXQuant) "
+    r"(?P<reason>fusion not enabled: (?:unsupported dtype \S{1,64}|required MX symbols unavailable.{0,80}))",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The fused kernel does not take the model's data type: its operators run one by one.",
     help="Serve the model in float16 or bfloat16.",
     seen_in=f"{_SEEN}, DEBUG",
-    matches=("QKNorm and Rope fusion not enabled: unsupported dtype torch.float32",),
+    matches=(
+        "QKNorm and Rope fusion not enabled: unsupported dtype torch.float32",
+        "AddRMSNormDynamicMXQuant fusion not enabled: required MX symbols unavailable, or device isn't A5",
+    ),
     read=of_op,
 )
 
@@ -150,7 +157,8 @@ NOT_QUANTIZED = Rule(
     id="vllm-ascend/not-quantized",
     compiler=NAME,
     anchor=("Falling back to UnquantizedLinearMethod",),
-    pattern=r"(?P<reason>Acceleration for non-quantized schemes is not supported by Compressed Tensors)\. Falling back to UnquantizedLinearMethod",
+    pattern=r"^(?!\[\d{4}-)(?!.{0,80}\bcompressed_tensors\.py:)[^\"]{0,200}?"
+    r"(?P<reason>Acceleration for non-quantized schemes is not supported by Compressed Tensors)\. Falling back to UnquantizedLinearMethod",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.UNKNOWN,
     meaning="A linear layer has no quantised scheme: it runs in the model's own data type.",
@@ -158,6 +166,11 @@ NOT_QUANTIZED = Rule(
     seen_in=f"{_SEEN}, WARNING, once",
     matches=(
         "Acceleration for non-quantized schemes is not supported by Compressed Tensors. Falling back to UnquantizedLinearMethod",
+        "WARNING 01-01 00:00:00 [compressed_tensors_config.py:271] Acceleration for non-quantized schemes is not supported by Compressed Tensors. Falling back to UnquantizedLinearMethod",
+    ),
+    ignores=(
+        "WARNING 01-01 00:00:00 [compressed_tensors.py:707] Acceleration for non-quantized schemes is not supported by Compressed Tensors. Falling back to UnquantizedLinearMethod",
+        "[2026-01-01 00:00:00 TP0] Acceleration for non-quantized schemes is not supported by Compressed Tensors. Falling back to UnquantizedLinearMethod",
     ),
     at_least=True,
     read=fixed(),
@@ -175,6 +188,32 @@ BASE_LAYER = Rule(
     seen_in=f"{_SEEN}, DEBUG",
     matches=("No quant method matched for model.layers.0.mlp.gate, falling back to base",),
     read=of_layer,
+)
+
+NO_FUSED_ATTENTION = Rule(
+    id="vllm-ascend/attention-not-fused",
+    compiler=NAME,
+    anchor=(
+        "fallback to native preprocessing",
+        "mlapo disabled for these layers",
+        "npugraph_ex is not supported on",
+    ),
+    pattern=r"(?:(?P<reason>[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
+    r"|(?P<mlapo>mlapo) only supports W8A8 quantization in MLA\b"
+    r"|(?P<graph>npugraph_ex) is not supported on Ascend \w{1,20}\. Disabling it)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The fused kernel in front of latent attention, or the graph's optimiser, can't be used: plain operators run.",
+    help="Quantise the layers as the line says, or allow it on this chip.",
+    seen_in="vllm-ascend 0.23 (source), WARNING, once a text",
+    matches=(
+        "fused_qkv_a_proj is None, mlapo is disabled. Disable SFA mla_prolog_v3 for layer model.layers.0.self_attn.attn; fallback to native preprocessing.",
+        "mlapo only supports W8A8 quantization in MLA. Some layers not W8A8 quantized, mlapo disabled for these layers.",
+        "npugraph_ex is not supported on Ascend 310P. Disabling it.",
+    ),
+    read=lambda rule, record, match: (
+        named(rule, record, match, match["op"] or match["mlapo"] or match["graph"], match["layer"]),
+    ),
 )
 
 NO_MODEL = Rule(
@@ -195,6 +234,7 @@ NO_MODEL = Rule(
 
 RULES = (
     EAGER, EAGER_DRAFT, NO_GRAPH, NO_CUSTOM_OPS, NO_TRITON, NOT_FUSED, NOT_QUANTIZED, BASE_LAYER, NO_MODEL,
+    NO_FUSED_ATTENTION,
 )  # fmt: skip
 MARKERS = (
     Marker(

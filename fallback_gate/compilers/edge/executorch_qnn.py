@@ -2,17 +2,21 @@ r"""executorch.qnn: ExecuTorch's partitioner for Qualcomm's QNN: nodes that stay
 
     [ERROR] [Qnn ExecuTorch]:  <E> Failed to validate op aten_sort_default_17 with error 0xc26
     [QNN Partitioner Op Support]: aten.sort.default | False
+    [QnnPartitioner] aten.sort.default | False
 
 **What falls back.** A node that QNN refuses stays in the portable program and runs on the CPU.
 
 **At which setting it speaks.** A verdict for each node: printed by default up to 2025, later at INFO of Python's
-logging. The lines marked `<E>` above a verdict are its reason, not an event of their own.
+logging; since 1.5 the name of the pass stands in its brackets, `[QnnPartitioner]`, or
+`[LpaiPartitionFallbackSupport]` where the target is LPAI. The lines marked `<E>` above a verdict are its reason,
+not an event of their own. A builder that can't express its node in QNN warns of it at each level.
 
 **When it is silent.** In later versions at Python's default level.
 
 **What proves the end.** Nothing: the verdicts of the nodes end without a line of their own.
 
-Wording seen in the source of ExecuTorch 0.4 to 1.0 and in public threads.
+Wording seen in the source of ExecuTorch 0.4 to 1.5 and in public threads: `QnnOperatorSupport` and the builders of
+https://github.com/pytorch/executorch/tree/main/backends/qualcomm.
 """
 
 from __future__ import annotations
@@ -52,16 +56,22 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 REFUSED = Rule(
     id="executorch-qnn/not-delegated",
     compiler=NAME,
-    anchor=("[QNN Partitioner Op Support]",),
-    pattern=r"\[QNN Partitioner Op Support\]:? (?P<op>[a-z_]\w{0,60}\.[\w.]{1,120}) \| (?P<result>False|Forced Fallback|Skipped|No node visitor, unsupported)",
+    anchor=("[QNN Partitioner Op Support]", "[QnnPartitioner] ", "[LpaiPartitionFallbackSupport] "),
+    pattern=r"\[(?:QNN Partitioner Op Support|QnnPartitioner|LpaiPartitionFallbackSupport)\]:? (?P<op>[a-z_]\w{0,60}\.[\w.]{1,120}) \| (?P<result>False|Forced Fallback|Skipped|No node visitor, unsupported)",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="QNN does not take the node: it runs on the CPU, and the graph is split around it.",
     help="The lines of QNN above the verdict, marked as errors, tell which parameter QNN refused; rewrite the node, or quantise its inputs.",
-    seen_in="ExecuTorch 0.4 to 1.0, INFO",
-    matches=("[QNN Partitioner Op Support]: aten.sort.default | False",),
+    seen_in="ExecuTorch 0.4 to 1.5, INFO",
+    matches=(
+        "[QNN Partitioner Op Support]: aten.sort.default | False",
+        "INFO:executorch.backends.qualcomm.partition.qnn_partitioner:[QnnPartitioner] aten.sort.default | False",
+        "[QnnPartitioner] aten.topk.default | No node visitor, unsupported",
+        "[LpaiPartitionFallbackSupport] aten.gelu.default | False",
+    ),
     ignores=(
+        "[QnnPartitioner] aten.add.Tensor | True",
         "[QNN Partitioner Op Support]: aten.add.Tensor | True",
         "[QNN Partitioner Op Support]: aten.add.Tensor | Forced Passed",
     ),
@@ -82,16 +92,19 @@ BUILDER = Rule(
     id="executorch-qnn/builder",
     compiler=NAME,
     anchor=("[QNN Delegate Op Builder]",),
-    pattern=r"\[QNN Delegate Op Builder\]: (?P<reason>.{1,400}?),? ?[Ff]all ?back",
+    pattern=r"(?<![\"'])\[QNN Delegate Op Builder\]: (?P<reason>.{1,400}?)\.?(?:,? ?[Ff]all ?back(?: op)?)?\s*$",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The builder of the node can't express it in QNN: it runs on the CPU.",
     help="The line gives the reason.",
-    seen_in="ExecuTorch 0.4 to 1.0 (source), Python warning",
+    seen_in="ExecuTorch 0.4 to 1.5 (source), Python warning",
     matches=(
         "UserWarning: [QNN Delegate Op Builder]: Height or Width is not suitable, fall back op",
         "/app/backends/qualcomm/builders/op_adaptive_avg_pool2d.py:62: UserWarning: [QNN Delegate Op Builder]: Height or Width is not suitable, fall back op",
+        "/app/backends/qualcomm/builders/op_softmax.py:60: UserWarning: [QNN Delegate Op Builder]: Softmax only supports channel axis.",
+        "/app/backends/qualcomm/builders/op_layer_norm.py:56: UserWarning: [QNN Delegate Op Builder]: Only supports normalization with last input dimension.",
     ),
+    ignores=('        "[QNN Delegate Op Builder]: Softmax only supports channel axis.",',),
     at_least=True,
     read=builder,
 )
@@ -108,5 +121,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: later versions print verdicts at INFO only",
-    seen_in="ExecuTorch 0.4 to 1.0 (source and public threads)",
+    seen_in="ExecuTorch 0.4 to 1.5 (source and public threads)",
 )

@@ -20,7 +20,12 @@ counts only where no other delegate is at work.
 executed by the delegate`, or `partially` and a GPU list that is whole. An application may load more models, and
 NNAPI may compute on the CPU itself.
 
-Wording seen in 2.14 and LiteRT 1.2 (run), in the source of LiteRT and TensorFlow 1.15 to 2.21, and in public threads.
+**LiteRT 2.** A plugin that compiles for an NPU says at INFO how many operators of a subgraph it takes, and
+Qualcomm's names the others at ERROR; ML Drift lists what it refuses at INFO. `Failed to apply compiler plugins` is no
+event: earlier versions print it for a model that was never meant for an NPU, too.
+
+Wording seen in 2.14 and LiteRT 1.2 (run), in the source of LiteRT 1 to 2.3 and TensorFlow 1.15 to 2.21, and in
+public threads.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers import shared
+from fallback_gate.compilers.edge import litert
 from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_LIST, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -224,7 +230,9 @@ BEGUN = Marker(
 )
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
-_TOLD = (GPU.id, NNAPI.id, NNAPI_CODE.id, ARMNN.id, FAILED.id, NOT_FULLY.id)
+_TOLD = (
+    GPU.id, NNAPI.id, NNAPI_CODE.id, ARMNN.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+)  # fmt: skip
 
 
 def unnamed(evidence: Evidence) -> Iterable[Report]:
@@ -241,6 +249,11 @@ def unnamed(evidence: Evidence) -> Iterable[Report]:
         (position, text)
         for (text, how, _), position in evidence.facts.get(BENCHMARK.id, {}).items()
         if how != "be completely"
+    ]
+    partial += [
+        (position, text)
+        for (text, part, whole), position in evidence.facts.get(litert.SELECTED.id, {}).items()
+        if int(part) < int(whole)
     ]
     for position, text in sorted(partial):
         help = "Print the interpreter's execution plan, or take the delegate's verbose log, to see which nodes are left."
@@ -265,18 +278,18 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     else:
         why = "no line shows that each model of this process was loaded, and what its delegate left"
         shown = Proof(State.UNPROVEN, why, None, SETTING)
-    return dict.fromkeys((*REQUIRED, Kind.SLOWER_KERNEL), shown)
+    return dict.fromkeys((*REQUIRED, Kind.SLOWER_KERNEL, Kind.COMPILE_ERROR), shown)
 
 
 READER = Reader(
     name=NAME,
-    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_PREPARED, NOT_FULLY),
-    markers=(CREATED, REPLACED, GPU_LIST, BENCHMARK, BEGUN),
+    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_PREPARED, NOT_FULLY, *litert.RULES),
+    markers=(CREATED, REPLACED, GPU_LIST, BENCHMARK, BEGUN, litert.SELECTED),
     required=REQUIRED,
     prove=prove,
     conclude=unnamed,
     setting=SETTING,
     manual=__doc__,
     silent="partly: the GPU delegate lists operators, others tell a share or nothing",
-    seen_in="TensorFlow Lite 1.13 to 2.21, LiteRT (source and public threads)",
+    seen_in="TensorFlow Lite 1.13 to 2.21, LiteRT to 2.3 (source and public threads)",
 )

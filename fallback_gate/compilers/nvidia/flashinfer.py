@@ -14,7 +14,7 @@ gives the same kernel.
 
 **What proves the end.** Nothing: kernels are chosen as requests come.
 
-Wording from the source of 0.2 to 0.6.
+Wording from the source of 0.2 to 0.6 and of 0.7.4 (https://github.com/flashinfer-ai/flashinfer).
 """
 
 from __future__ import annotations
@@ -44,11 +44,16 @@ def of_tuner(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 UNTUNED = Rule(
     id="flashinfer/untuned-shape",
     compiler=NAME,
-    anchor=("[AutoTuner]: No tuned", "[AutoTuner]: Using fallback", "[AutoTuner]: Skipping autotuning"),
+    anchor=(
+        "[AutoTuner]: No tuned",
+        "[AutoTuner]: Using fallback",
+        "[AutoTuner]: Skipping autotuning",
+        "[AutoTuner]: Skipping ranking",
+    ),
     pattern=r"\[AutoTuner\]: (?:No tuned config covers (?P<op>[\w:.]{1,120}) input_shapes=(?P<shapes>.{1,1000}?);"
     r" (?P<reason>falling back to runner=\w{1,80} tactic=-1)"
     r"|Using fallback tactic for (?P<used>[\w:.]{1,120}) with input shapes (?P<missed>.{0,1000})"
-    r"|Skipping autotuning for '(?P<skipped>[\w:.]{1,120})' \(in skip_ops\))",
+    r"|Skipping (?:autotuning|ranking) for '(?P<skipped>[\w:.]{1,120})' \(in skip_ops\))",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="The operator runs with its default tactic: no tuned one covers this shape.",
@@ -138,6 +143,53 @@ DELTA = Rule(
     ),
 )
 
+UNFUSED = Rule(
+    id="flashinfer/composable-path",
+    compiler=NAME,
+    anchor=(
+        "; using the composable torch path",
+        "using the composable path",
+        "using the composable implementation",
+        "unavailable, using the fallback path",
+        "build failed, using the fallback path",
+        "the plan runs ",
+        "; using the native finalize",
+        "; using the staged token path",
+        "disabled, using the Triton kernel",
+        "falling back to the portable bgmv",
+        "kernel implementation needs f16 input",
+        "the FA2 kernel serves",
+    ),
+    pattern=_WARNS
+    + r"(?:flashinfer\.(?P<a>concat_mla_kv_quant_fp8): .{1,200}; using the composable torch path"
+    r"|(?P<b>allreduce_mhc_post_prenorm|mhc_\w{1,60}): .{1,80}, using the (?:composable|fallback) (?:path|implementation)"
+    r"|(?P<c>KDA prefill): the device refused a cooperative .{1,60}; the plan runs"
+    r"|(?P<d>TP MoE finalize) .{1,200}; using the (?:native finalize|staged token path)"
+    r"|Gluon (?P<e>MXFP8 quantizer) disabled, using the Triton kernel"
+    r"|prepare_(?P<f>bgmv_moe): falling back to the portable"
+    r"|Our current (?P<g>prefill) kernel implementation needs f16 input"
+    r"|(?P<h>eagle_verify_fp8kv_sm90): disabled by .{1,120}; the FA2 kernel serves)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The fused or tuned kernel of this operator can't be loaded or launched here: another one runs.",
+    help="The line says what is missing: a library, a launch that the device refused, a setting.",
+    seen_in="0.2 to 0.7 (source), WARNING, Python warnings and INFO",
+    matches=(
+        "flashinfer.concat_mla_kv_quant_fp8: workload allowlist unavailable (OSError: x); using the composable torch path",
+        "mhc_fused_post_pre: specialized kernel unavailable, using the fallback path: x",
+        "allreduce_mhc_post_prenorm: fused module unavailable, using the composable path: x",
+        "KDA prefill: the device refused a cooperative bin-mix launch; the plan runs m64 instead",
+        "TP MoE finalize requires NVLink multicast memory; using the native finalize.",
+        "RuntimeWarning: prepare_bgmv_moe: falling back to the portable bgmv_moe_shrink/bgmv_moe_expand path (x). Pass fallback=False to raise instead.",
+        "Our current prefill kernel implementation needs f16 input, the f8 inputs  are casted to f16, which could result in performance degradation.",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=(about := next(filter(None, match.groups()))), names=(about,), reason=match[0][:300]
+        ),
+    ),
+)
+
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG})
 SETTING = "FLASHINFER_LOGGING_LEVEL=debug, and a marker of your own that ends the warm-up"
 
@@ -150,12 +202,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNTUNED, NO_MEMORY, CUDNN, LATENT, DELTA),
+    rules=(UNTUNED, NO_MEMORY, CUDNN, LATENT, DELTA, UNFUSED),
     markers=(),
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
     manual=__doc__,
     silent="partly: a shape outside of the tuned range is warned of, one within it is told at DEBUG",
-    seen_in="0.2 to 0.6 (source)",
+    seen_in="0.2 to 0.7 (source)",
 )

@@ -4,9 +4,10 @@ r"""tensorrt_llm: NVIDIA TensorRT-LLM, building an engine (trtllm-build) or serv
 
 **What falls back.** The context phase of attention runs as several kernels with the whole matrix of scores in
 memory, where no fused kernel was built for this head size, type and GPU. The tuner of the PyTorch back end
-takes a default tactic for a shape that it did not tune.
+takes a default tactic for a shape that it did not tune. Its experts run through CUTLASS where another back end
+was asked for, and collectives through NCCL.
 
-**At which setting it speaks.** WARNING, which is the default (`TLLM_LOG_LEVEL`, `--log_level`). The attention
+**At which setting it speaks.** WARNING, which is the default (`TLLM_LOG_LEVEL`, `--log_level`); how tokens go to their experts is told at INFO. The attention
 warning comes once for each layer and names none; the tuner's comes once for each operator.
 
 **When it is silent.** At ERROR. An engine that is loaded was built elsewhere. A server goes on choosing kernels
@@ -15,7 +16,8 @@ as requests come: no line ends that.
 **What proves the end.** A build that ran to its end, in a log with warnings or notes of the C++ library: both
 loggers have a level of their own, and the attention warning is the library's.
 
-Wording from public threads on 0.10 to 1.3, and from the source of 0.12 to 1.3.
+Wording from public threads on 0.10 to 1.3, and from the source of 0.12 to 1.3
+(https://github.com/NVIDIA/TensorRT-LLM, `tensorrt_llm/_torch/modules/fused_moe` and `cpp/tensorrt_llm/plugins`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -113,6 +116,60 @@ UNTUNED = Rule(
     ),
 )
 
+MOE = Rule(
+    id="tensorrt-llm/moe-backend",
+    compiler=NAME,
+    anchor=("Using CutlassFusedMoE instead",),
+    pattern=_LOGGER
+    + r"(?P<name>\w{1,60}) (?P<reason>only supports .{1,600}?)\.? ?Using CutlassFusedMoE instead",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The mixture-of-experts back end that was asked for can't take this quantisation or GPU: CUTLASS runs.",
+    help="Ask for a back end that takes the checkpoint's quantisation on this GPU (moe_config.backend).",
+    seen_in="0.20 to 1.3 (source), WARNING",
+    matches=(
+        "[05/04/2025-10:58:17] [TRT-LLM] [W] TRTLLMGenFusedMoE only supports fp8_block_scales, nvfp4, w4a16_mxfp4, w4a8_nvfp4_fp8, w4a8_mxfp4_fp8, and w4a8_mxfp4_mxfp8. Check out details in quant_config: QuantConfig(quant_algo=None). Using CutlassFusedMoE instead.",
+        "[05/04/2026-10:58:17] [TRT-LLM] [W] [_torch  ] DenseGEMMFusedMoE only supports SM (100, 103) (got SM 90). Using CutlassFusedMoE instead.",
+    ),
+    read=lambda rule, record, match: called("fused_moe", match["name"], "CutlassFusedMoE")(
+        rule, record, match
+    ),
+)
+
+COLLECTIVE = Rule(
+    id="tensorrt-llm/collective",
+    compiler=NAME,
+    anchor=(
+        "fallback to AllReduceStrategy",
+        "alling back to AllGatherReduceScatter",
+        "AllGatherReduceScatter (fallback)",
+        "AllReduce can",
+    ),
+    pattern=r"\[(?:TensorRT-LLM\]\[(?:WARNING|INFO|DEBUG)|TRT-LLM\] \[[WIDV])\](?: ?\[[\w ]{1,20}\]){0,3} ?"
+    r"(?P<reason>Since .{1,160}?, fallback to AllReduceStrategy: NCCL"
+    r"|(?P<moe>(?:Communication \S{1,20} )?.{1,200}cannot be used \(.{1,160}\)\. Falling back to AllGatherReduceScatter"
+    r"|Non-divisible EP .{1,80}: falling back to AllGatherReduceScatter"
+    r"|Selected communication strategy: AllGatherReduceScatter \(fallback\))"
+    r"|MNNVL ?AllReduce can't be enabled due to .{1,200})",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The collective that was asked for, or that fits best, can't be used: NCCL's runs after each layer, or "
+    "experts get all tokens.",
+    help="Look at the reason, and at the lines that say what is not available: peer access, NVLink, sizes.",
+    seen_in="0.8 to 1.3 (source), WARNING and INFO, for MNNVL DEBUG",
+    matches=(
+        "[TensorRT-LLM][WARNING] Since Peer to Peer not supported, fallback to AllReduceStrategy: NCCL",
+        "[05/04/2025-10:58:17] [TRT-LLM] [W] Since messageSize is greater than maxWorkspaceSize, fallback to AllReduceStrategy: NCCL",
+        "[05/04/2026-10:58:17] [TRT-LLM] [I] [_torch  ] Selected communication strategy: AllGatherReduceScatter (fallback)",
+        "[05/04/2026-10:58:17] [TRT-LLM] [I] Non-divisible EP (num_experts=62, ep_size=8): falling back to AllGatherReduceScatter",
+        "[05/04/2026-10:58:17] [TRT-LLM] [D] MNNVL AllReduce can't be enabled due to num_tokens=7 larger than max_num_tokens=3.",
+    ),
+    ignores=("[05/04/2026-10:58:17] [TRT-LLM] [I] Selected communication strategy: NVLinkOneSided",),
+    read=lambda rule, record, match: called(
+        *(("all_to_all", "AllGatherReduceScatter") if match["moe"] else ("all_reduce", "AllReduce"))
+    )(rule, record, match),
+)
+
 MARKERS = (
     Marker(
         id="tensorrt-llm/library-speaks",
@@ -171,7 +228,7 @@ def version(evidence: Evidence) -> str | None:
 
 READER = Reader(
     name=NAME,
-    rules=(UNFUSED, NO_KERNEL, UNTUNED),
+    rules=(UNFUSED, NO_KERNEL, UNTUNED, MOE, COLLECTIVE),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

@@ -59,6 +59,30 @@ REFUSED = Rule(
     read=of_kernel,
 )
 
+NOT_COMPILED = Rule(
+    id="torch-sdpa/kernel-not-built",
+    compiler=NAME,
+    anchor=("Torch was not compiled with ",),
+    pattern=r"(?:^|Warning: )1?(?P<reason>Torch was not compiled with (?P<backend>flash attention|memory efficient attention|cuDNN attention))",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="This build of PyTorch lacks a fused attention kernel, as those for Windows did.",
+    help="Take a build that has it, or name the kernel that the release needs by sdpa_kernel().",
+    seen_in="2.0 to 2.14 (source and public threads), a Python warning, once a process",
+    matches=(
+        "/app/model.py:3: UserWarning: 1Torch was not compiled with flash attention. (Triggered internally at ../aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:263.)",
+    ),
+    ignores=("Torch was not compiled with distributed support",),
+    at_least=True,
+    shared_anchor=True,
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op="aten::scaled_dot_product_attention",
+            names=("aten::scaled_dot_product_attention", "scaled_dot_product_attention", match["backend"]),
+        ),
+    ),
+)
+
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
 SETTING = (
     "sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]), which makes the call fail"
@@ -73,7 +97,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(REFUSED,),
+    rules=(REFUSED, NOT_COMPILED),
     markers=(),
     required=REQUIRED,
     prove=prove,

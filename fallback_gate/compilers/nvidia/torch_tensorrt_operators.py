@@ -22,18 +22,21 @@ _OPERATORS = {
     "linalg_cross": "aten::linalg_cross",
     "Strided + dilated deconvolution": "aten::convolution",
     "Concatenation": "aten::cat",
-    "diagonal": "aten::diagonal",
+    "diagonal size": "aten::diagonal",
+    "GLU": "aten::glu",
+    "cumsum": "aten::cumsum",
+    "key and value": "aten::scaled_dot_product_attention",
 }
 
 
 def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A validator's message, in whichever wording names the operator."""
     told = match.groupdict()
-    name = told["op"] or next(_OPERATORS[told[f"o{n}"]] for n in range(2, 6) if told[f"o{n}"])
+    name = told["op"] or next(_OPERATORS[told[f"o{n}"]] for n in range(2, 7) if told[f"o{n}"])
     node = told["node"] or told["n3"]
     said = report.named(by_groups(rule, record, match), name)
     if said:
-        reason = next((told[f"r{n}"] for n in range(1, 6) if told[f"r{n}"]), None)
+        reason = next((told[f"r{n}"] for n in range(1, 7) if told[f"r{n}"]), None)
         names = (*said.names, node) if node else said.names
         yield said._replace(names=names, layer=node, site=node, reason=reason)
 
@@ -54,13 +57,17 @@ REFUSED = Rule(
         "TensorRT-RTX. Falling back to PyTorch.",
         "Concatenation rejected by TRT",
         "Unable to validate diagonal size",
+        "falling back to PyTorch on TensorRT-RTX",
+        "split dimension, falling back to PyTorch",
+        "key and value have different shapes, which is",
     ),
     pattern=SAYS
     + r"(?:\[[\w ]{1,40} validator\] (?P<r1>.{1,300}?)(?:\. Therefore,|[.;,])? (?P<op>aten(?:::|\.)\w{1,60}) will run in PyTorch"
-    r"|(?P<o2>aten\.repeat|linalg_cross) node (?P<node>\S{1,120}) (?P<r2>.{1,300}?)[.;] [Ff]alling back to PyTorch"
+    r"|(?P<o2>aten\.repeat|linalg_cross|cumsum) node (?P<node>\S{1,120}) (?P<r2>.{1,300}?)[.;] [Ff]alling back to PyTorch"
     r"|(?P<o3>Strided \+ dilated deconvolution) '(?P<n3>[^']{1,120})' (?P<r3>is not supported on TensorRT-RTX)"
     r"|(?P<o4>Concatenation) (?P<r4>rejected by TRT), "
-    r"|Meta information of input is missing\. (?P<r5>Unable to validate (?P<o5>diagonal) size))",
+    r"|Meta information of input is missing\. (?P<r5>Unable to validate (?P<o5>diagonal size|GLU))"
+    r"|(?P<o6>key and value) (?P<r6>have different shapes), which is not supported)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The operator has a converter that does not take it as it is used here: it runs in PyTorch.",
@@ -74,6 +81,9 @@ REFUSED = Rule(
         "Strided + dilated deconvolution 'convolution_1' is not supported on TensorRT-RTX. Falling back to PyTorch.",
         "Concatenation rejected by TRT, torch.tensor([]) or 1D empty tensor at position 0 PyTorch allows this",
         "Meta information of input is missing. Unable to validate diagonal size, falling back to PyTorch operation.",
+        "Meta information of input is missing. Unable to validate GLU's split dimension, falling back to PyTorch operation.",
+        "cumsum node cumsum_1 has no input shape metadata; falling back to PyTorch on TensorRT-RTX < 1.7 with refit enabled.",
+        "key and value have different shapes, which is not supported. Please try setting decompose_attention=True in the compilation settings.",
     ),
     ignores=(
         "FP8 is not supported on this system. Model will run in PyTorch mode.",

@@ -16,7 +16,7 @@ not a choice; it stands above the fused choice too.
 **What proves the end.** Nothing: the choice is made anew for each new shape, as long as the program runs. A
 marker of your own after the warm-up can say so (`rules` with `proves: [slower_kernel]` and `ends: true`).
 
-Wording from the source of 1.5 to 2.15 and public threads.
+Wording from the source of 1.5 to 2.15 and of 2.20 (https://github.com/NVIDIA/TransformerEngine), and public threads.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -87,14 +88,24 @@ UNFUSED = Rule(
 JAX_UNFUSED = Rule(
     id="transformer-engine/jax-unfused-attention",
     compiler=NAME,
-    anchor=("Fused attention is not enabled because",),
-    pattern=r"(?:^|Warning: )Fused attention is not enabled because (?P<reason>.{1,300}?)\.?\s*$",
+    anchor=(
+        "Fused attention is not enabled because",
+        "Falling back to the unfused attention backend",
+        "attention backend available; falling back to unfused",
+    ),
+    pattern=r"(?:(?:^|Warning: )(?:Fused attention is not enabled because (?P<reason>.{1,300}?)\.?\s*$"
+    r"|Falling back to the unfused attention backend as fused attention does not support this config)"
+    r"|(?:^|[:\],] ?)No fused attention backend available; falling back to unfused attention)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning=UNFUSED.meaning,
     help="Update cuDNN and Transformer Engine, or change the layout, mask or head size that the next lines list.",
-    seen_in="1.5 to 2.15 (source), a Python warning",
-    matches=("UserWarning: Fused attention is not enabled because there is no available kernel.",),
+    seen_in="1.5 to 2.15 (source), a Python warning; 2.20 (source) in other words, and at INFO with NVTE_DEBUG=1",
+    matches=(
+        "UserWarning: Fused attention is not enabled because there is no available kernel.",
+        "UserWarning: Falling back to the unfused attention backend as fused attention does not support this config. Set NVTE_DEBUG=1 and NVTE_DEBUG_LEVEL=2 to see the detailed rejection reason.",
+        "[INFO     | DotProductAttention]: No fused attention backend available; falling back to unfused attention.",
+    ),
     ignores=("Fused attention is not enabled by default.",),
     at_least=True,
     read=lambda rule, record, match: (
@@ -104,17 +115,57 @@ JAX_UNFUSED = Rule(
     ),
 )
 
+JAX_SOFTMAX = Rule(
+    id="transformer-engine/jax-unfused-softmax",
+    compiler=NAME,
+    anchor=("Using unfused JAX softmax implementation",),
+    pattern=r"(?:^|Warning: )(?P<reason>Using unfused JAX softmax implementation instead of TE fused primitives)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Scale, mask and softmax run as separate operators of JAX.",
+    help="Use the shapes and types of the fused primitives, or the fused attention.",
+    seen_in="2.20 (source), a Python warning",
+    matches=("UserWarning: Using unfused JAX softmax implementation instead of TE fused primitives. ",),
+    at_least=True,
+    read=called("softmax", "ScaledMaskedSoftmax"),
+)
+
+CUTEDSL = Rule(
+    id="transformer-engine/cutedsl-kernel",
+    compiler=NAME,
+    anchor=("falling back to the CUDA C++ kernel", "Will fall back to default TE CUDA C++ kernels"),
+    pattern=r"(?:CuTeDSL MXFP8 (?P<reason>backend (?:requires|does not support)|kernel compilation & registration failed).{0,120}?, "
+    r"(?:but detected .{1,20}; )?falling back to the CUDA C\+\+ kernel"
+    r"|CuTeDSL MXFP8 backend requires .{1,120}; falling back to the CUDA C\+\+ kernel"
+    r"|Failed to (?:load tvm-ffi dynamic library for CuTeDSL backend|register CuTeDSL backends): (?P<why>.{1,300})\. Will fall back)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Quantising to MXFP8 runs through the plain CUDA kernel: the tuned one can't be loaded or takes no such input.",
+    help="Install the libraries that the line names, or allow it on this GPU.",
+    seen_in="2.20 (source), WARNING and ERROR",
+    matches=(
+        "CuTeDSL MXFP8 backend requires compute capability >= 10.0 (Blackwell), but detected 9.0; falling back to the CUDA C++ kernel.",
+        "CuTeDSL MXFP8 backend does not support this config, falling back to the CUDA C++ kernel: x",
+        "CuTeDSL MXFP8 kernel compilation & registration failed, falling back to the CUDA C++ kernel: x",
+        "Failed to load tvm-ffi dynamic library for CuTeDSL backend: x. Will fall back to default TE CUDA C++ kernels",
+    ),
+    at_least=True,
+    read=called("quantize_mxfp8", "quantize", "CuTeDSL"),
+)
+
 EAGER = Rule(
     id="transformer-engine/eager-under-compile",
     compiler=NAME,
-    anchor=("Falling back to eager execution under torch",),
-    pattern=r"(?:^|Warning: )Falling back to eager execution under torch\.compile: (?P<reason>.{1,300}?) is unsupported on the compiled path",
+    anchor=("Falling back to eager execution under torch", "Modules will fall back to eager execution"),
+    pattern=r"(?:^|Warning: )(?:Falling back to eager execution under torch\.compile: (?P<reason>.{1,300}?) is unsupported on the compiled path"
+    r"|Transformer Engine torch\.compile support is disabled: .{1,300}?\. Modules will fall back to eager execution)",
     kind=Kind.GRAPH_BREAK,
     scope=Scope.UNKNOWN,
     meaning="A module of Transformer Engine leaves the compiled graph.",
     help="Drop the feature that the line names, or compile with fullgraph=True to see the place.",
-    seen_in="2.14 to 2.15 (source), a Python warning",
+    seen_in="2.14 to 2.20 (source), a Python warning",
     matches=(
+        "UserWarning: Transformer Engine torch.compile support is disabled: x. Modules will fall back to eager execution under torch.compile, i.e. a graph break, which is incompatible with fullgraph=True.",
         "UserWarning: Falling back to eager execution under torch.compile: fp8 calibration is unsupported on the compiled path (graph-breaks under fullgraph=True).",
     ),
     at_least=True,
@@ -123,8 +174,9 @@ EAGER = Rule(
 GATHER = Rule(
     id="transformer-engine/high-precision-all-gather",
     compiler=NAME,
-    anchor=("Attempting to all-gather an unsupported",),
-    pattern=r"(?:^|Warning: )Attempting to (?P<op>all-gather) an (?P<reason>unsupported quantized tensor)\. Falling back to high-precision",
+    anchor=("Attempting to all-gather an unsupported", "Performing all-gather in high precision"),
+    pattern=r"(?:^|Warning: )(?:Attempting to (?P<op>all-gather) an (?P<reason>unsupported quantized tensor)\. Falling back to high-precision"
+    r"|Cannot quantize input tensor\. Performing all-gather in high precision)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="A quantised tensor is sent in high precision: two to four times the bytes.",
@@ -132,8 +184,10 @@ GATHER = Rule(
     seen_in="2.5 to 2.15 (source), a Python warning",
     matches=(
         "UserWarning: Attempting to all-gather an unsupported quantized tensor. Falling back to high-precision all-gather.",
+        "UserWarning: Cannot quantize input tensor. Performing all-gather in high precision.",
     ),
     at_least=True,
+    read=called("all-gather", "all_gather"),
 )
 
 OVERLAP = Rule(
@@ -193,12 +247,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNFUSED, JAX_UNFUSED, EAGER, GATHER, OVERLAP),
+    rules=(UNFUSED, JAX_UNFUSED, JAX_SOFTMAX, CUTEDSL, EAGER, GATHER, OVERLAP),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
     manual=__doc__,
     silent="partly: attention is chosen without a word, the rest is warned of",
-    seen_in="1.5 to 2.15 (source and public threads)",
+    seen_in="1.5 to 2.20 (source and public threads)",
 )

@@ -19,7 +19,8 @@ for at all (topk, index, add.Scalar), so it proves nothing.
 no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
-Wording seen in 1.5 (run). QNN's and Vulkan's partitioners have readers of their own.
+Wording seen in 1.5 (run). The partitioners of QNN, Vulkan, Arm, MLX and others have
+readers of their own.
 """
 
 from __future__ import annotations

@@ -153,11 +153,22 @@ NO_PLATFORM = Rule(
     ),
 )
 
+
+def convolved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The one operator, whichever of the two lines speaks of it."""
+    why = match["reason"] or match["memory"]
+    yield by_groups(rule, record, match)._replace(op="convolution", names=("convolution",), reason=why[:600])
+
+
 SLOW_CONVOLUTION = Rule(
     id="jax/unoptimized-convolution",
     compiler=NAME,
-    anchor=("Falling back to unoptimized convolution: ",),
-    pattern=r"Falling back to unoptimized (?P<op>convolution): (?P<reason>.*)",
+    anchor=(
+        "Falling back to unoptimized convolution: ",
+        "Falling back to generic convolution implementation",
+    ),
+    pattern=r"Falling back to (?:unoptimized (?P<op>convolution): (?P<reason>.*)"
+    r"|generic (?P<generic>convolution) implementation, because (?P<memory>custom transposed convolution algorithm needs too much memory))",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="XLA's CPU compiler has no library kernel for the convolution: a plain loop computes it.",
@@ -165,7 +176,9 @@ SLOW_CONVOLUTION = Rule(
     seen_in="0.10 (its binary)",
     matches=(
         "I0000 00:00:1795998201.1    1221 cpu_compiler.cc:99] Falling back to unoptimized convolution: %convolution.3 = f32[1,8,8,4]{3,2,1,0} convolution(%a, %b)",
+        "W0000 00:00:1795998201.1    1221 conv_impl.h:90] Falling back to generic convolution implementation, because custom transposed convolution algorithm needs too much memory (4294967296 bytes).",
     ),
+    read=convolved,
 )
 
 RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)

@@ -5,8 +5,9 @@ session whose provider does not load. In the CPU's own kernels, some have a slow
 
 **At which setting it speaks.** Each node's place at VERBOSE (`SessionOptions.log_severity_level = 0`), in a
 build that is not minimal. At the default (WARNING) one line for a whole session, `Some nodes were not
-assigned to the preferred execution providers`, which names none. Load failures and retries: always, with
-`log_severity_level` up to 2.
+assigned to the preferred execution providers`, which names none. CoreML and NNAPI warn of how many nodes they
+take, where these are not one partition, and CUDA of each convolution in cuDNN's fallback mode. Load failures
+and retries: always, with `log_severity_level` up to 2.
 
 **When it is silent.** Whoever names the CPU provider in the list, as nearly everybody does, gets no such
 line; a session that lands on the CPU whole gives none either. `session.get_providers()` lists a provider
@@ -28,6 +29,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
 from fallback_gate.compilers.runtimes import (
+    onnxruntime_capability,
     onnxruntime_nodes,
     onnxruntime_placement,
     onnxruntime_profile,
@@ -91,6 +93,7 @@ RULES = (
     onnxruntime_placement.NODES,
     *onnxruntime_providers.RULES,
     *onnxruntime_nodes.RULES,
+    *onnxruntime_capability.RULES,
     *onnxruntime_session.RULES,
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})

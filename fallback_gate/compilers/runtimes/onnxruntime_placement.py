@@ -152,7 +152,7 @@ _PROVIDERS = {
     "openvino": "OpenVINOExecutionProvider", "qnn": "QNNExecutionProvider", "cann": "CANNExecutionProvider",
     "dnnl": "DnnlExecutionProvider", "vitisai": "VitisAIExecutionProvider", "webgpu": "WebGpuExecutionProvider",
     "js": "JsExecutionProvider", "dml": "DmlExecutionProvider", "coreml": "CoreMLExecutionProvider",
-    "nodeunit": "QNNExecutionProvider",
+    "nodeunit": "QNNExecutionProvider", "nnapi": "NnapiExecutionProvider",
 }  # fmt: skip
 
 
@@ -236,20 +236,24 @@ MARKERS = (
             "NodeUnit (",
             "kernel not found in registries for Op type",
             "[TensorRT EP] ",
+            "umber of partitions supported by ",
         ),
         pattern=r"\[[VIWEF]:onnxruntime:.{0,300}?(?:, onnxruntime-(\w+):\d{1,9} ep\]"
         r"|\] \[(OpenVINO)-EP\] (?:Supported subgraphs|Model is fully)"
         r"|\] Validation (?:FAILED|PASSED) for \d{1,9} nodes in (?:Ort)?(NodeUnit) "
         r"|\] (\w{2,20}) kernel not found in registries for Op type"
-        r"|GetCapability\] \[(TensorRT) EP\])",
+        r"|GetCapability\] \[(TensorRT) EP\]"
+        r"|\] (CoreML|Nnapi)ExecutionProvider::GetCapability, number of partitions"
+        r"|\] Number of partitions supported by (QNN) EP)",
         shows="A provider other than the CPU's was asked what it can take.",
         seen_in="1.23 to 1.32",
         matches=(
             f"{_I}, onnxruntime-ggml:0 ep] onnxruntime-ggml 0.2.0: primary backend CPU",
             f"{_I}Default, capability.cc:100 GetCapability] [OpenVINO-EP] Model is fully supported by OpenVINO",
+            f"{_I}, coreml_execution_provider.cc:107 GetCapability] CoreMLExecutionProvider::GetCapability, number of partitions supported by CoreML: 1 number of nodes in the graph: 13 number of nodes supported by CoreML: 13",
             f"{_I}, cuda_execution_provider.cc:2886 GetCapability] CUDA kernel not found in registries for Op type: Shape node name: /Shape",
         ),
-        ignores=("onnxruntime-ggml:0 ep] x",),
+        ignores=("onnxruntime-ggml:0 ep] x", "umber of partitions supported by CoreML: 1"),
         read=at_work,
     ),
 )

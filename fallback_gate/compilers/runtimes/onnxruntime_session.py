@@ -27,9 +27,15 @@ SLOW_KERNEL = Rule(
         "unpacked compute mode for the Matmul operation",
         "falling back to the dequant/GEMV path",
         "falling back to Memory Efficient Attention or Unfused path",
+        "; falling back to dequantize + SGEMM",
+        "cuDNN Flash Attention is disabled",
+        "Falling back to non-split-k",
     ),
     pattern=r"(?P<reason>(?P<nbits>Falling back to using unpacked compute mode for the Matmul operation)"
-    r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path)"
+    r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path"
+    r"|.{0,120}block-wise expert weights .{0,200}?; falling back to dequantize \+ SGEMM)"
+    r"|(?P<gemm>Requested split-k but workspace size insufficient)"
+    r"|cuDNN Flash Attention is disabled\. Requires cuDNN [\d.]{1,8} or later"
     r"|[^\]\s][^\]]{0,300}?falling back to Memory Efficient Attention or Unfused path)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
@@ -43,10 +49,39 @@ SLOW_KERNEL = Rule(
         + "moe_quantization.cc:90 QMoE] QMoE native FP4 CUTLASS GEMM was requested, but the device is sm80; falling back to the dequant/GEMV path.",
         _W
         + "group_query_attention.cc:90 Run] Flash attention lacks head size 300; falling back to Memory Efficient Attention or Unfused path.",
+        _W + "attention.cc:90 Run] cuDNN Flash Attention is disabled. Requires cuDNN 9.3 or later.",
+        _W
+        + "moe_quantization_cpu.cc:90 QMoE] 'fc1': block-wise expert weights (input 2) cannot use the MLAS QNBit GEMM kernels because of its block size; falling back to dequantize + SGEMM.",
     ),
     read=lambda rule, record, match: of_operator(
-        rule, record, match, "MatMulNBits" if match["nbits"] else "QMoE" if match["moe"] else "Attention"
+        rule,
+        record,
+        match,
+        "MatMulNBits"
+        if match["nbits"]
+        else "QMoE"
+        if match["moe"]
+        else "MatMul"
+        if match["gemm"]
+        else "Attention",
     ),
+)
+
+FALLBACK_MODE = Rule(
+    id="onnxruntime/convolution-fallback-mode",
+    compiler=NAME,
+    anchor=("running in Fallback mode. May be extremely slow",),
+    pattern=r"OP (?P<op>\w{1,60})\((?P<layer>[^)]{0,300})\) running in (?P<reason>Fallback mode)\. May be extremely slow",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="cuDNN's fallback plans are used for the convolution, none of its tuned ones.",
+    help="Set the CUDA provider's option cudnn_conv_algo_search to EXHAUSTIVE or HEURISTIC: DEFAULT is this mode.",
+    seen_in="1.20 to 1.31 (its binary, source and public threads), WARNING, for each shape",
+    matches=(
+        "2026-04-15 17:29:35.454313044 [W:onnxruntime:Default, conv.cc:425 UpdateState] OP Conv(/emb/emb.1/patches/patches.1/Conv) running in Fallback mode. May be extremely slow.",
+        "[W:onnxruntime:Default, conv.cc:425 UpdateState] OP Conv() running in Fallback mode. May be extremely slow.",
+    ),
+    read=lambda rule, record, match: of_operator(rule, record, match, match["op"], match["layer"] or ""),
 )
 
 NO_CAPTURE = Rule(
@@ -137,4 +172,4 @@ NO_FALLBACK = Rule(
     ignores=("fallback to CPU EP has been explicitly disabled by the user",),
 )
 
-RULES = (SLOW_KERNEL, NO_CAPTURE, FAILED, NO_FALLBACK)
+RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK)

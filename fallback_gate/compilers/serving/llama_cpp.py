@@ -4,9 +4,11 @@ r"""llama.cpp: ggml's layers, operators and graphs that are not on the device th
     sched_reserve: Flash Attention was auto, set to disabled
 
 **What falls back.** No GPU is found and all layers stay on the CPU. Flash attention, or another fused
-operator, is switched off. An adapter's tensor stays on the CPU. CUDA graphs are not used.
+operator, is switched off, or its kernel for this type of cache was not built. An adapter's tensor or a sampler
+stays on the CPU. CUDA graphs are not used.
 
-**At which setting it speaks.** By default; the reason why CUDA graphs are off needs `-v`.
+**At which setting it speaks.** By default; the reason why CUDA graphs or Vulkan's matrix cores are off, and a
+weight that is copied to another device, need `-v`.
 
 **When it is silent.** With `-fa on` flash attention goes to the CPU without a line. Any other operator that
 a back end lacks goes to the CPU without a line: only `graph splits` rises.
@@ -14,7 +16,7 @@ a back end lacks goes to the CPU without a line: only `graph splits` rises.
 **What proves the end.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back
 end; the count of layers that were offloaded speaks of weights, not of operators.
 
-Wording from the source in llama-cpp-python 0.3.36 and from public threads.
+Wording from the source in llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp) and from public threads.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -95,15 +98,24 @@ WARMUP = Rule(
 NO_GPU = Rule(
     id="llama-cpp/no-gpu",
     compiler=NAME,
-    anchor=("gpu-layers option will be ignored",),
+    anchor=(
+        "gpu-layers option will be ignored",
+        "gpu-layers-draft option will be ignored",
+        "compiled without support for GPU offload",
+    ),
     pattern=_OPENS
-    + r"warning: (?P<reason>(?:no usable GPU found|not compiled with GPU offload support), --(?:n-)?gpu-layers option will be ignored)",
+    + r"warning: (?P<reason>(?:no usable GPU found|not compiled with GPU offload support), --(?:n-)?gpu-layers(?:-draft)? option will be ignored"
+    r"|(?:llama\.cpp was )?compiled without support for GPU offload\b)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="Layers were to go to a GPU and none can be used: all of the model runs on the CPU.",
     help="Build with the GPU's back end (GGML_CUDA, GGML_HIP, GGML_VULKAN, GGML_METAL), and look at the driver.",
     seen_in="2023 to 0.3.36, on the command line",
-    matches=("warning: no usable GPU found, --gpu-layers option will be ignored",),
+    matches=(
+        "warning: no usable GPU found, --gpu-layers option will be ignored",
+        "warning: no usable GPU found, --gpu-layers-draft option will be ignored",
+        "warning: llama.cpp was compiled without support for GPU offload. Setting the main GPU has no effect.",
+    ),
 )
 LORA = Rule(
     id="llama-cpp/adapter-on-cpu",
@@ -136,6 +148,91 @@ CUDA_GRAPH = Rule(
     seen_in="b2900 to 0.3.36 (source), DEBUG",
     matches=("ggml_backend_cuda_graph_compute: disabling CUDA graphs due to GPU architecture",),
 )
+ATTENTION = Rule(
+    id="llama-cpp/attention-kernel",
+    compiler=NAME,
+    anchor=(
+        "no FlashAttention vector kernel compiled",
+        "running DENSE attention",
+        "falling back to TILE kernel",
+        "- forcing off",
+    ),
+    pattern=_OPENS
+    + r"\w{1,80}: (?P<reason>no FlashAttention vector kernel compiled for K/V types (?P<site>\S{1,40}), converting K and V to f16"
+    r"|(?:flash attention disabled; MSA requires it|unified KV cache with n_seq_max > 1; MSA needs per-sequence streams) -> running DENSE"
+    r"|oneDNN (?:did not fuse the SDPA graph|SDPA partition build failed .{1,200}); falling back to TILE kernel"
+    r"|flash_attn (?:is not compatible with \w{1,40}|requires .{1,80}) - forcing off)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The attention kernel that fits the model or the type of the cache is missing or off: a slower one runs.",
+    help="Build the kernel for these types (GGML_CUDA_FA_QUANTS, GGML_CUDA_FA_ALL_QUANTS), or choose another cache type.",
+    seen_in="b3000 to 0.3.36 (source), WARN, once",
+    matches=(
+        'ggml_cuda_flash_attn_ext_vec: no FlashAttention vector kernel compiled for K/V types q4_0-q8_0, converting K and V to f16 instead (slow). Add "q4_0-q8_0" to GGML_CUDA_FA_QUANTS to compile it.',
+        "llm_build_minimax_m3: flash attention disabled; MSA requires it -> running DENSE attention (output may be degraded). Enable flash attention for MSA.",
+        "llama_init_from_model: flash_attn is not compatible with Grok - forcing off",
+        "ggml_sycl_fattn: oneDNN did not fuse the SDPA graph; falling back to TILE kernel",
+    ),
+    at_least=True,
+    read=called("flash_attn", "flash attention", "attention"),
+)
+SAMPLER = Rule(
+    id="llama-cpp/sampler-on-cpu",
+    compiler=NAME,
+    anchor=(
+        "cannot be offloaded to the backend",
+        "does not have support for op",
+        "backend sampling not supported with",
+    ),
+    pattern=_OPENS
+    + r"\w{1,80}: (?:sampler '(?P<op>[^']{1,80})' for seq_id = \d{1,9}, (?P<reason>cannot be offloaded to the backend)"
+    r"|device '[^']{1,80}' does not have support for op (?P<name>\S{1,80}) needed for sampler '(?P<layer>[^']{1,80})'"
+    r"|backend sampling not supported with SPLIT_MODE_TENSOR; using CPU)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Sampling was to run on the device and runs on the CPU: the logits are copied for each token.",
+    help="Leave the sampler out of the chain, or take a back end that has its operators.",
+    seen_in="0.3.36 (source), WARN",
+    matches=(
+        "llama_context: sampler 'dist' for seq_id = 0, cannot be offloaded to the backend",
+        "llama_sampler_backend_support: device 'Vulkan0' does not have support for op CUMSUM needed for sampler 'dist'",
+        "set_sampler: backend sampling not supported with SPLIT_MODE_TENSOR; using CPU",
+    ),
+    read=lambda rule, record, match: called(
+        match["op"] or match["layer"] or "sampling",
+        *filter(None, ("sampling", match["name"], match["name"] and f"GGML_OP_{match['name']}")),
+    )(rule, record, match),
+)
+KERNEL = Rule(
+    id="llama-cpp/matrix-kernel",
+    compiler=NAME,
+    anchor=(
+        "Disabling matrix cores",
+        "the tensor API is not supported in this",
+        "no backend supports op",
+    ),
+    pattern=_OPENS
+    + r"(?:ggml_vulkan: WARNING: No suitable matrix core mode found\. (?P<reason>Disabling matrix cores)"
+    r"|\w{1,80}: - the tensor API is not supported in this environment - disabling"
+    r"|\w{1,80}: warning: no backend supports op (?P<op>\w{1,80}) with a weight with buffer type (?P<buft>\S{1,80}) used in tensor (?P<tensor>[^\s,]{1,200}))",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="Matrix products run without the device's matrix units or its repacked kernels, or their weight is copied "
+    "to another device each time.",
+    help="Look at the driver and at the build's options; take another type of weights.",
+    seen_in="0.3.36 (source), WARN; for Vulkan and for a weight that is copied DEBUG",
+    matches=(
+        "ggml_vulkan: WARNING: No suitable matrix core mode found. Disabling matrix cores.",
+        "ggml_metal_device_init: - the tensor API is not supported in this environment - disabling",
+        "ggml_backend_sched_backend_id_from_cur: warning: no backend supports op MUL_MAT with a weight with buffer type CPU_REPACK used in tensor blk.0.ffn_up.weight, the weight will need to be copied",
+    ),
+    ignores=(
+        "kleidiai: no kernel for tensor type q6_K, not accelerated by KleidiAI (kernels available for Q4_0 and Q8_0)",
+    ),
+    read=lambda rule, record, match: called(
+        match["op"] or "MUL_MAT", *filter(None, (match["tensor"], match["buft"]))
+    )(rule, record, match),
+)
 LOADED = Marker(
     id="llama-cpp/loaded",
     compiler=NAME,
@@ -164,7 +261,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, CUDA_GRAPH),
+    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, CUDA_GRAPH, ATTENTION, SAMPLER, KERNEL),
     markers=(LOADED,),
     required=REQUIRED,
     prove=prove,

@@ -23,6 +23,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -81,6 +82,35 @@ OPERATOR = Rule(
     ignores=("Op 3: x, fallback to default implementation",),
     read=_operator,
 )
+KERNEL = Rule(
+    id="lmdeploy/slower-kernel",
+    compiler=NAME,
+    anchor=(
+        "index kernel instead of DeepGEMM",
+        "symmetric-memory LM-head disabled",
+        "symmetric-memory all-reduce is unavailable",
+        "falling back to BF16 indexer",
+    ),
+    pattern=OPENS
+    + r"(?P<reason>DSA (?P<index>index scoring) is using the Triton FP8 index kernel instead of DeepGEMM MQA logits"
+    r"|symmetric-memory (?P<head>LM-head) disabled: .{1,200}"
+    r"|PyTorch symmetric-memory (?P<reduce>all-reduce) is unavailable.{1,200}"
+    r"|Ascend backend does not support FP8 (?P<indexer>indexer); falling back to BF16 indexer)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The kernel that fits best can't be used on this device or in this build: a slower one runs.",
+    help="Install what the line names, or allow it on this device.",
+    seen_in="0.18 (source), WARNING",
+    matches=(
+        "2026-01-01 00:00:00,000 - lmdeploy - WARNING - nsa.py:131 - DSA index scoring is using the Triton FP8 index kernel instead of DeepGEMM MQA logits.",
+        "symmetric-memory LM-head disabled: x",
+        "PyTorch symmetric-memory all-reduce is unavailable: multicast is not supported.",
+        "Ascend backend does not support FP8 indexer; falling back to BF16 indexer.",
+    ),
+    read=lambda rule, record, match: called(
+        "all_reduce" if match["reduce"] else "lm_head" if match["head"] else "indexer", "dsa_index"
+    )(rule, record, match),
+)
 TURBOMIND = Marker(
     id="lmdeploy/turbomind",
     compiler=NAME,
@@ -116,12 +146,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(ENGINE, OPERATOR),
+    rules=(ENGINE, OPERATOR, KERNEL),
     markers=(TURBOMIND,),
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
     manual=__doc__,
     silent="partly: another engine is warned of, operators are told at DEBUG",
-    seen_in="0.4 to 0.9 (source and public threads)",
+    seen_in="0.4 to 0.9 (source and public threads), 0.18 (source)",
 )

@@ -11,14 +11,16 @@ reasons for which attention backends were passed over need `VLLM_LOGGING_LEVEL=D
 **When it is silent.** Above INFO. A kernel that vLLM prefers less for this hardware from the start: only the
 line that names the choice (`Using TRITON_ATTN attention backend out of ...`) tells. What Inductor left to
 framework calls: torch.compile's own log tells it, and not for graphs that are loaded from the cache. Of
-several workers the later versions let the first one speak.
+several workers the later versions let the first one speak. Images that no captured graph of a vision encoder
+fits run eager, and only DEBUG says so.
 
 **What proves the end.** `init engine (profile, create kv cache, warmup model) took` and `Graph capturing
 finished` come after all layers ran once, at INFO: a missing configuration would have been printed, and graphs
 were captured. Lines that a compiled graph was made or loaded show that the model is not in eager mode.
 Kernels that were chosen in silence stay unobservable.
 
-Wording from the source of 0.33 and from public threads for 0.2 to 0.10.
+Wording from the source of 0.8.5, 0.11.2, 0.16.0, 0.24.0 and 0.33.0 (https://github.com/vllm-project/vllm) and
+from public threads for 0.2 to 0.10.
 """
 
 from __future__ import annotations
@@ -26,7 +28,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fallback_gate.compilers.rule import Evidence, Marker, Reader
-from fallback_gate.compilers.serving import vllm_graph, vllm_kernels, vllm_operators
+from fallback_gate.compilers.serving import (
+    vllm_attention,
+    vllm_collectives,
+    vllm_graph,
+    vllm_kernels,
+    vllm_operators,
+    vllm_quantization,
+)
 from fallback_gate.compilers.serving.python_log import OPENS
 from fallback_gate.compilers.serving.vllm_log import NAME, sighted
 from fallback_gate.model import Kind, Proof, State
@@ -132,7 +141,14 @@ def version(evidence: Evidence) -> str | None:
 
 READER = Reader(
     name=NAME,
-    rules=(*vllm_graph.RULES, *vllm_kernels.RULES, *vllm_operators.RULES),
+    rules=(
+        *vllm_graph.RULES,
+        *vllm_kernels.RULES,
+        *vllm_operators.RULES,
+        *vllm_attention.RULES,
+        *vllm_quantization.RULES,
+        *vllm_collectives.RULES,
+    ),
     markers=(ENGINE, COMPILED, CAPTURED, STARTED),
     required=REQUIRED,
     prove=prove,
@@ -140,5 +156,5 @@ READER = Reader(
     version=version,
     manual=__doc__,
     silent="partly: what it refuses is told, a kernel that it prefers less from the start is not",
-    seen_in="0.33 (source), 0.2 to 0.10 (public threads)",
+    seen_in="0.8 to 0.33 (source), 0.2 to 0.10 (public threads)",
 )

@@ -21,6 +21,7 @@ TUNED = {
     "W8A8 Block FP8": "w8a8_block_fp8_matmul",
     "W8A8 Block INT8": "w8a8_block_int8_matmul",
     "Mamba SSU": "selective_state_update",
+    "FlyDSL MoE": "fused_moe",
 }
 _ATTENTION_HELP = (
     "Name the backend that the release needs (--attention-backend, VLLM_ATTENTION_BACKEND): vLLM then "
@@ -53,7 +54,7 @@ UNTUNED = Rule(
     compiler=NAME,
     anchor=("Performance might be sub-optimal! Config file not found at",),
     pattern=OPENS_VLLM
-    + r"Using default (?P<kernel>MoE|W8A8 Block (?:FP8|INT8)|Mamba SSU)(?: kernel)? config\. "
+    + r"Using default (?P<kernel>(?:FlyDSL )?MoE|W8A8 Block (?:FP8|INT8)|Mamba SSU)(?: kernel)? config\. "
     r"Performance might be sub-optimal! Config file not found at (?P<reason>\S.*)",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
@@ -64,6 +65,7 @@ UNTUNED = Rule(
         "(VllmWorker rank=3 pid=11) WARNING 01-01 00:00:00 [fused_moe.py:1165] Using default MoE config. Performance might be sub-optimal! Config file not found at /app/vllm/model_executor/layers/fused_moe/configs/E=128,N=768,device_name=NVIDIA_X.json",
         "Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! Config file not found at /x/N=1536,K=7168.json",
         "Using default Mamba SSU config. Performance might be sub-optimal! Config file not found at /x.json",
+        "Using default FlyDSL MoE config. Performance might be sub-optimal! Config file not found at /x/E=8,N=64.json",
     ),
     ignores=(
         "WARNING 01-01 00:00:00 [utils.py:276] Using default LoRA kernel configs",
@@ -72,12 +74,41 @@ UNTUNED = Rule(
     read=untuned,
 )
 
+TACTICS = Rule(
+    id="vllm/flashinfer-tactics",
+    compiler=NAME,
+    anchor=(
+        "Falling back to default tactics",
+        "Falling back to FlashInfer",
+        "Skipping FlashInfer autotune because",
+        "decode autotune because FlashInfer autotuner",
+    ),
+    pattern=OPENS
+    + r"(?P<reason>No FlashInfer .{0,80}?autotune cache entries found\. ?Falling back to .{1,20} default tactic|"
+    r"No FlashInfer autotune cache entries found\. ?Falling back to default tactics"
+    r"|Skipping FlashInfer (?:autotune because it is disabled"
+    r"|SM120 (?P<name>sparse MLA) decode autotune because FlashInfer autotuner is unavailable))",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.PROGRAM,
+    meaning="FlashInfer's kernels were not tuned for this model: each takes its default tactic.",
+    help="Serve with --enable-flashinfer-autotune, at optimisation level 1 or above.",
+    seen_in="0.16 to 0.33 (source), WARNING; where it is turned off INFO",
+    matches=(
+        "WARNING 01-01 00:00:00 [kernel_warmup.py:179] No FlashInfer autotune cache entries found.Falling back to default tactics.",
+        "WARNING 01-01 00:00:00 [flashinfer_sparse_mla_warmup.py:212] No FlashInfer SM120 sparse MLA fp8 decode autotune cache entries found. Falling back to FlashInfer's default tactic heuristic.",
+        "INFO 01-01 00:00:00 [kernel_warmup.py:270] Skipping FlashInfer autotune because it is disabled.",
+        "Skipping FlashInfer SM120 sparse MLA decode autotune because FlashInfer autotuner is unavailable.",
+    ),
+    read=reads(None, "flashinfer"),
+)
+
 TRANSFORMERS = Rule(
     id="vllm/transformers-implementation",
     compiler=NAME,
-    anchor=("no vLLM implementation, falling back to Transformers",),
+    anchor=("no vLLM implementation, falling back to Transformers", "failed to match and/or fuse any MLA"),
     pattern=OPENS
-    + r"(?P<op>\S{1,200}) has (?P<reason>no vLLM implementation, falling back to Transformers implementation)",
+    + r"(?:(?P<op>\S{1,200}) has (?P<reason>no vLLM implementation, falling back to Transformers implementation)"
+    r"|This model uses (?P<layer>MLA) but `MLAFuser` failed to match and/or fuse any MLA attention layers)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.PROGRAM,
     meaning="vLLM has no model of this architecture: the one of Transformers runs, without vLLM's fused layers.",
@@ -85,6 +116,7 @@ TRANSFORMERS = Rule(
     seen_in="0.33 (source), WARNING",
     matches=(
         "WARNING 01-01 00:00:00 [utils.py:319] GateForCausalLM has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.",
+        "WARNING 01-01 00:00:00 [base.py:727] This model uses MLA but `MLAFuser` failed to match and/or fuse any MLA attention layers. Falling back to full attention with a padded `value` head dimension.",
     ),
     read=reads(),
 )
@@ -129,7 +161,7 @@ WEIGHT_ONLY = Rule(
     id="vllm/weight-only-quantization",
     compiler=NAME,
     anchor=("Your GPU does not have native support for",),
-    pattern=OPENS
+    pattern=OPENS_VLLM
     + r"(?P<reason>Your GPU does not have native support for (?P<name>FP[48]) computation but FP[48] quantization is being used)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
@@ -148,14 +180,18 @@ LINEAR = Rule(
     compiler=NAME,
     anchor=("--linear-backend=",),
     pattern=OPENS
-    + r"--linear-backend=(?P<name>\S{1,60}) was requested, but (?P<reason>no \S{1,60} kernel exists for .{1,120}? layers); falling back",
+    + r"(?:--linear-backend=(?P<name>\S{1,60}) (?P<reason>was requested, but no \S{1,60} kernel exists for .{1,120}? layers|"
+    r"requested FlashInfer mm_bf16 backend \S{1,60}, but it is unavailable)"
+    r"|VLLM_BATCH_INVARIANT overrides --linear-backend=\S{1,60}; using the (?:emulation|Triton) backend)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
-    meaning="The kernel that was asked for has no version for this layer's format: another one is taken.",
+    meaning="The kernel that was asked for has no version for this layer's format, hardware or mode: another one is taken.",
     help=_QUANT_HELP,
-    seen_in="0.33 (source), WARNING, once a text",
+    seen_in="0.24 to 0.33 (source), WARNING, once a text",
     matches=(
         "--linear-backend=cutlass was requested, but no cutlass kernel exists for MXFP4 layers; falling back to normal kernel selection for this layer.",
+        "--linear-backend=flashinfer requested FlashInfer mm_bf16 backend 'cudnn', but it is unavailable on the current hardware or environment; using automatic selection for unquantized linear layers.",
+        "VLLM_BATCH_INVARIANT overrides --linear-backend=cutlass; using the emulation backend for deterministic execution.",
     ),
     ignores=("vllm serve /app/gate --linear-backend=cutlass",),
     read=reads("linear"),
@@ -207,4 +243,4 @@ ATTENTION = Rule(
     read=reads("attention", "Flash Attention"),
 )
 
-RULES = (UNTUNED, TRANSFORMERS, LAYER, NVFP4, WEIGHT_ONLY, LINEAR, ONEDNN, ATTENTION)
+RULES = (UNTUNED, TACTICS, TRANSFORMERS, LAYER, NVFP4, WEIGHT_ONLY, LINEAR, ONEDNN, ATTENTION)

@@ -12,16 +12,19 @@ _INSTALL = "Install the library that has the kernel, and look at the reason that
 DEEP_GEMM = Rule(
     id="vllm/deep-gemm-disabled",
     compiler=NAME,
-    anchor=("DeepGemm disabled",),
+    anchor=("DeepGemm disabled", "CutlassBlockScaledGroupedGemm disabled", "FlashInferExperts disabled"),
     pattern=OPENS
-    + r"(?P<reason>DeepGemm disabled (?:due to unaligned problem size|for N <= 512)\. M: \d{1,9}, N: \d{1,9}, K: \d{1,9})",
+    + r"(?P<reason>DeepGemm disabled (?:due to unaligned problem size|for N <= 512)\. M: \d{1,9}, N: \d{1,9}, K: \d{1,9}"
+    r"|(?P<name>DeepGemm|CutlassBlockScaledGroupedGemm|FlashInferExperts) disabled: .{1,300})",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
-    meaning="The problem's size does not fit DeepGEMM: experts are computed by the Triton kernel.",
-    help="Choose a split of the experts whose N and K are multiples of 128.",
-    seen_in="0.33 (source), DEBUG, once a text",
+    meaning="The experts' size, type or layout does not fit the fast grouped kernel: the Triton kernel computes them.",
+    help="Choose a split of the experts whose N and K are multiples of 128, and a type that the kernel takes.",
+    seen_in="0.8 to 0.33 (source), DEBUG, once a text",
     matches=(
         "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:1] DeepGemm disabled due to unaligned problem size. M: 7, N: 100, K: 64. M should >= 128 and N and K must be multiples of 128. This is not an error and we will fall back to triton.",
+        "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:114] DeepGemm disabled: invalid weight dtype(s). w1.dtype: torch.uint8, w2.dtype: torch.uint8",
+        "DEBUG 01-01 00:00:00 [cutlass_moe.py:912] CutlassBlockScaledGroupedGemm disabled: unaligned problem size. N: 100, K: 64",
     ),
     read=reads("deep_gemm", "fused_moe"),
 )
@@ -80,21 +83,32 @@ SAMPLER = Rule(
     compiler=NAME,
     anchor=(
         "FlashInfer top-p/top-k sampling unavailable",
-        "FlashInfer is not available. Falling back",
         "required. Falling back to default sampling",
+        "Falling back to PyTorch-native",
+        "Falling back to the PyTorch-native",
+        "; falling back to PyTorch-native",
+        "vocab-parallel top-k uses torch.topk",
     ),
-    pattern=OPENS + r"FlashInfer (?:top-p/top-k sampling unavailable: (?P<reason>.{1,300}?); falling back"
-    r"|is not available\. Falling back to the PyTorch-native implementation"
-    r"|version >= [\d.]{1,12} required\. Falling back to default sampling)",
+    pattern=OPENS + r"(?:FlashInfer top-p/top-k sampling unavailable: (?P<reason>.{1,300}?); falling back"
+    r"|FlashInfer version >= [\d.]{1,12} required\. Falling back to default sampling"
+    r"|(?P<why>(?:Currently, )?(?:FlashInfer|aiter|AITER|xpu) [^\"]{1,300}?)[.;] [Ff]alling back to (?:the )?PyTorch-native"
+    r"|aiter\.ops\.sampling is not available .{1,200}?\. Falling back to PyTorch-native"
+    r"|flashinfer is unavailable; vocab-parallel top-k uses torch\.topk)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="Top-p and top-k sampling runs in PyTorch, which sorts the whole vocabulary at each step.",
     help="Install flashinfer-python in the version that vLLM asks for.",
-    seen_in="0.7 to 0.33, WARNING, once",
+    seen_in="0.7 to 0.33, WARNING, once; for a request's own generator with FlashInfer DEBUG since 0.12",
     matches=(
         "WARNING 01-01 00:00:07 [topk_topp_sampler.py:46] FlashInfer is not available. Falling back to the PyTorch-native implementation of top-p & top-k sampling. For the best performance, please install FlashInfer.",
         "FlashInfer top-p/top-k sampling unavailable: nvcc missing; falling back. Set VLLM_USE_FLASHINFER_SAMPLER=0 to silence.",
         "WARNING 01-01 00:00:07 [topk_topp_sampler.py:38] FlashInfer version >= 0.2.3 required. Falling back to default sampling implementation.",
+        "WARNING 01-01 00:00:07 [topk_topp_sampler.py:62] FlashInfer is available, but it is not enabled. Falling back to the PyTorch-native implementation of top-p & top-k sampling. For the best performance, please set VLLM_USE_FLASHINFER_SAMPLER=1.",
+        "INFO 01-01 00:00:07 [topk_topp_sampler.py:44] Currently, FlashInfer top-p & top-k sampling sampler is disabled because FlashInfer>=v0.2.3 is not backward compatible. Falling back to the PyTorch-native implementation of top-p & top-k sampling.",
+        "WARNING 01-01 00:00:07 [topk_topp_sampler.py:100] FlashInfer 0.2.3+ does not support per-request generators. Falling back to PyTorch-native implementation.",
+        "WARNING 01-01 00:00:07 [topk_topp_sampler.py:393] aiter.ops.sampling is not available on ROCm (no module). Falling back to PyTorch-native implementation.",
+        "aiter sampler does not support per-request generators; falling back to PyTorch-native.",
+        "INFO 01-01 00:00:07 [logits_processor.py:39] flashinfer is unavailable; vocab-parallel top-k uses torch.topk, at roughly half the speed.",
     ),
     ignores=("INFO 01-01 00:00:07 [topk_topp_sampler.py:62] Using FlashInfer for top-p & top-k sampling.",),
     read=reads("topk_topp_sampler", "top-p", "top-k", "sampling"),
@@ -104,15 +118,17 @@ FUSION = Rule(
     id="vllm/fusion-not-enabled",
     compiler=NAME,
     anchor=("fusion not enabled",),
-    pattern=OPENS
-    + r"QK Norm\+RoPE(?:/MRoPE\+KVCache)? fusion not enabled: (?P<reason>.{1,300}?)\. Falling back to (?:the )?unfused",
+    pattern=OPENS + r"QK Norm\+RoPE(?:/MRoPE\+KVCache)? fusion not enabled(?: for a layer)?: "
+    r"(?P<reason>.{1,300}?)(?:\. Falling back to (?:the )?unfused|$)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
-    meaning="Norm and rotary embedding of query and key run as separate kernels: the head size does not fit.",
+    meaning="Norm and rotary embedding of query and key run as separate kernels: the head size or type does not fit.",
     help="A cost of a few kernels a layer: allow it as cold, or add the head size to the fused kernel.",
     seen_in="0.33 (source), WARNING, once a text",
     matches=(
         "QK Norm+RoPE fusion not enabled: layer head_size=96 is not supported by fused_qk_norm_rope kernel (supported: (64, 128, 256)). Falling back to unfused QK norm + RoPE path.",
+        "QK Norm+RoPE/MRoPE+KVCache fusion not enabled for a layer: head_size_v=96 differs from head_size=128, which the fused kernel does not support. Falling back to the unfused path.",
+        "QK Norm+RoPE fusion not enabled: unsupported dtype torch.float32",
     ),
     read=reads("fused_qk_norm_rope", "QK Norm+RoPE"),
 )
@@ -120,9 +136,10 @@ FUSION = Rule(
 NATIVE = Rule(
     id="vllm/native-operator",
     compiler=NAME,
-    anchor=("execution fallback to native is possible",),
+    anchor=("execution fallback to native is possible", ", using native implementation"),
     pattern=OPENS
-    + r"Op (?P<op>[\w.:]{1,120}): (?P<reason>No implementation in priority list supports all args, execution fallback to native is possible)",
+    + r"(?:Op (?P<op>[\w.:]{1,120}): (?P<reason>No implementation in priority list supports all args, execution fallback to native is possible)"
+    r"|Priority not set for op (?P<layer>[\w.:]{1,120}), using native implementation)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="None of the operator's kernels takes all arguments: calls may run as plain PyTorch.",
@@ -130,6 +147,7 @@ NATIVE = Rule(
     seen_in="0.33 (source), WARNING, once a text",
     matches=(
         "WARNING 01-01 00:00:00 [op.py:1] Op rms_norm: No implementation in priority list supports all args, execution fallback to native is possible. To silence this warning, explicitly add 'native'",
+        "WARNING 01-01 00:00:00 [op.py:331] Priority not set for op rms_norm, using native implementation.",
     ),
     read=reads(),
 )
@@ -168,4 +186,68 @@ GGUF_MOE = Rule(
     read=reads("fused_moe"),
 )
 
-RULES = (DEEP_GEMM, PAGED, MQA, AITER_MOE, SAMPLER, FUSION, NATIVE, ALL_REDUCE, GGUF_MOE)
+REFERENCE = Rule(
+    id="vllm/python-operator",
+    compiler=NAME,
+    anchor=("CUDA-fused xIELU not available", "flash-maxsim scoring failed"),
+    pattern=OPENS
+    + r"(?P<reason>CUDA-fused (?P<op>xIELU) not available|(?P<layer>flash-maxsim) scoring failed)",
+    kind=Kind.REFERENCE_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The fused kernel is missing or failed: the operator runs in its version in Python.",
+    help=_INSTALL,
+    seen_in="0.10 to 0.33 (source), WARNING, once",
+    matches=(
+        "WARNING 01-01 00:00:00 [activation.py:735] CUDA-fused xIELU not available (No module named 'xielu') - falling back to a Python version.",
+        "WARNING 01-01 00:00:00 [late_interaction_runner.py:173] flash-maxsim scoring failed (x); falling back to the reference MaxSim path for this process.",
+    ),
+    read=reads(),
+)
+
+HELION = Rule(
+    id="vllm/helion-kernel",
+    compiler=NAME,
+    anchor=("Helion kernel",),
+    pattern=OPENS + r"Helion kernel '(?P<op>[^']{1,120})' is disabled: (?P<reason>.{1,300})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The tuned kernel of this operator has no configuration for this platform, and is not used.",
+    help="Tune it for this platform, or allow it as cold.",
+    seen_in="0.16 to 0.33 (source), WARNING",
+    matches=(
+        "WARNING 01-01 00:00:00 [register.py:290] Helion kernel 'silu_mul_fp8' is disabled: no configs for x",
+    ),
+    read=reads(),
+)
+
+FLASHINFER = Rule(
+    id="vllm/flashinfer-disabled",
+    compiler=NAME,
+    anchor=("FlashInfer kernels are disabled",),
+    pattern=OPENS + r"(?P<reason>FlashInfer kernels are disabled: .{1,200})",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.UNKNOWN,
+    meaning="No kernel of FlashInfer can be built or loaded: attention, sampling, experts and collectives take others.",
+    help=_INSTALL,
+    seen_in="0.24 to 0.33 (source), WARNING, once",
+    matches=(
+        "WARNING 01-01 00:00:00 [flashinfer.py:99] FlashInfer kernels are disabled: flashinfer-cubin is not installed and nvcc (CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda) or ninja (PATH) is missing.",
+    ),
+    at_least=True,
+    read=reads(),
+)
+
+RULES = (
+    DEEP_GEMM,
+    PAGED,
+    MQA,
+    AITER_MOE,
+    SAMPLER,
+    FUSION,
+    NATIVE,
+    ALL_REDUCE,
+    GGUF_MOE,
+    REFERENCE,
+    HELION,
+    FLASHINFER,
+)

@@ -17,13 +17,19 @@ from fallback_gate.scan.record import Record
 
 
 def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them."""
-    log = opened(record.text, match, "cudagraphs", None)
+    """A whole graph that runs without CUDA graph; the user's frames follow where PyTorch knows them.
+
+    Up to 2.10 the logger is perf_hints, which is off: Python then writes the bare message, without prefix.
+    """
+    log = opened(record.text, match, "cudagraphs", "perf_hints", None)
+    if log is None and match.start() == 0:
+        log = LogRecord("", record.text, "W", None, "", None)
     if not log:
         return
     reason = match["reason"].strip().rstrip(".")
-    reason = re.sub(r"(?:(?:skipping|disabling) cudagraphs due to )+", "", reason)
-    stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *messages(record, log, 40)))
+    reason = re.sub(r"(?:(?:skipping|disabling) cudagraphs? (?:for backward )?due to )+", "", reason)
+    frames = messages(record, log, 40) if log.prefix or "Found from" in record.text else ()
+    stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *frames))
     incompatible = re.search(r"incompatible op (?P<op>[\w.:]+)", reason)
     where = stack.innermost
     report = base(rule, record, log, (where.function if where else None) or "*")
@@ -142,14 +148,28 @@ _OPENS = "1130 00:42:05.094000 12430 torch/_inductor/graph.py:1002] [0/0] [__cud
 CUDAGRAPH_SKIP = Rule(
     id="torch/cudagraph-skip",
     compiler=NAME,
-    anchor=("skipping cudagraphs due to",),
-    pattern=r"skipping cudagraphs due to (?P<reason>.+?)(?:\.? Found from.*)?$",
+    anchor=(
+        "skipping cudagraphs due to",
+        "skipping cudagraph due to",
+        "disabling cudagraphs due to",
+        "disabling cudagraphs for backward due to",
+    ),
+    pattern=r"(?:skipping cudagraphs?|disabling cudagraphs(?: for backward)?) due to (?P<reason>.+?)(?:\.? Found from.*)?$",
     kind=Kind.CUDAGRAPH_SKIP,
     scope=Scope.PROGRAM,
     meaning="A whole compiled graph runs without CUDA graph: each kernel is launched by itself.",
     help="Remove what the reason names: CPU inputs, mutated inputs, or an operator that can't be captured.",
-    seen_in="2.11 and 2.13, WARNING",
+    seen_in="2.11 and 2.13, WARNING; 2.7 and 2.10 (run) without any prefix, in 2.1 to 2.10 (source) of perf_hints",
     matches=(
+        "skipping cudagraphs due to mutated inputs (1 instances). Found from : ",
+        "W"
+        + _OPENS.replace("cudagraphs", "perf_hints")
+        + "skipping cudagraphs due to mutated inputs (1 instances)",
+        "[2023-12-20 10:00:00,123] [0/0] torch._inductor.compile_fx.__perf_hints: [WARNING] skipping cudagraphs due to ['mutated inputs']",
+        "W"
+        + _OPENS
+        + "skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data pointer changed.",
+        "W" + _OPENS + "disabling cudagraphs for backward due to override_cudagraphs annotation",
         "W" + _OPENS + "skipping cudagraphs due to mutated inputs (32 instances). Found from : ",
         "W"
         + _OPENS

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import cudagraphs, inductor
+from fallback_gate.compilers.torch import cudagraphs, gpu_rules, inductor
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -305,5 +305,6 @@ RULES = (
     COMPLEX,
     VMAP,
     *cudagraphs.RULES,
+    *gpu_rules.RULES,
     FLEX,
 )
