@@ -110,7 +110,10 @@ def test_each_log_has_one_origin() -> None:
 def test_the_samples_show_each_rule_and_each_state_of_proof() -> None:
     verdicts = [strict(path) for path in ORIGINS]
     shown = {finding.event.id for verdict in verdicts for finding in verdict.findings}
-    assert {rule.id for rule in READER.rules} <= shown
+    seen = {rule.id for rule in READER.rules} - {
+        rule.id for rule in READER.rules if "(source)" in rule.seen_in
+    }
+    assert seen <= shown
     for kind in READER.required:
         states = {
             compiler.proof[kind].state
