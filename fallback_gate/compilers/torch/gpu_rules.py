@@ -38,7 +38,7 @@ PENDING = Rule(
     scope=Scope.UNKNOWN,
     meaning="Outputs of an earlier step are still waiting for their backward: the graph is not replayed by its fast path.",
     help="Run inference under torch.no_grad(), or call torch.compiler.cudagraph_mark_step_begin() before each step.",
-    seen_in="2.1 to 2.14 (source), a Python warning",
+    seen_in="2.11 (run), 2.1 to 2.14 (in the source), a Python warning",
     matches=(
         "/opt/torch/_inductor/cudagraph_trees.py:2442: UserWarning: Unable to hit fast path of CUDAGraphs because of pending, uninvoked backwards. Consider running with torch.no_grad()",
         "/opt/torch/_inductor/cudagraph_trees.py:3040: UserWarning: Unable to hit fast path of CUDAGraphs because outputs from a previous step still require backward. Ensure backward() is invoked",
