@@ -11,7 +11,7 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.rule import Marker
 from fallback_gate.compilers.user_markers import by_markers
-from fallback_gate.model import Kind, State
+from fallback_gate.model import Kind, Proof, State
 
 KIND = Kind.OP_FALLBACK
 
@@ -53,6 +53,12 @@ DEVICE = marker("device", "acme: device report", proves=frozenset({Kind.DEVICE_F
         ((ALL,), "done, level 2|+ echo acme: done, level 0", None),
         ((ALL, DEVICE), "done, level 2|device report", None),
         ((ALL, END), "done, level 2|finished", None),
+        ((ALL, END), "done, level 2|done, level 0|finished", "otherwise"),
+        (
+            (ALL, END),
+            "finished|done, level 2",
+            None,
+        ),  # the line that proves speaks for its compile, not one beside it
         ((BEGIN, ALL), "compiling|done, level 2|compiling", "goes on"),
     ],
 )
@@ -63,7 +69,10 @@ def test_each_compile_speaks_for_itself(
     (evidence,) = read(*text, book=Book(READERS, declared)).evidence.all()
     proof = by_markers(evidence, frozenset())[KIND]
     if why is None:
-        assert proof.state is State.PROVEN
+        shows, at = next(
+            (one, n) for n, line in enumerate(text, 1) for one in (LEVEL, ALL) if line.startswith(one.anchor)
+        )
+        assert proof == Proof(State.PROVEN, f"marker {shows.id} of the policy was seen", at)
     else:
         assert proof.state is State.UNPROVEN
         assert why in proof.why
