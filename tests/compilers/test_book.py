@@ -170,6 +170,8 @@ def test_a_pattern_out_of_time_leaves_no_proof() -> None:
     assert "rule acme/fell took more than 0.01 s" in found.said.extent.problem
     assert found.evidence().trouble == [found.said.extent.problem]
     assert found.evidence().counts == {"acme/done": 1}
+    left = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.9))
+    assert (len(left.reports), left.said.extent.problem) == (1, None)
     spent = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.0))
     assert "took more than 10 s on this log" in (spent.said.extent.problem or "")
 

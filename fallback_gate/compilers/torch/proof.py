@@ -41,7 +41,6 @@ class _Facts(NamedTuple):
     @classmethod
     def of(cls, evidence: Evidence) -> _Facts:
         lists = evidence.of("torch/frames-listed")
-        whole = [found[1:] for found in lists if found[0] == "whole"]
         return cls(
             started={
                 cid.split("_")[0]: f"{name} {place}"
@@ -50,9 +49,9 @@ class _Facts(NamedTuple):
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
             backends={fact[0]: fact[1] for fact in evidence.of("torch/backend-called")},
             returned={cid for cid, _ in evidence.of("torch/backend-done")},
-            listed=tuple(frame for found in sorted(whole) for frame in found),
-            cut=any(found[0] == "cut" for found in lists),
-            ended=bool(whole) or "torch/metrics" in evidence.facts,
+            listed=tuple(frame for _, *named in sorted(lists) for frame in named),
+            cut=any(state == "cut" for state, *_ in lists),
+            ended=bool(lists) or "torch/metrics" in evidence.facts,
         )
 
 
