@@ -71,6 +71,7 @@ def test_a_whole_log_proves_all_but_cuda_graphs() -> None:
     [
         (but(add=[("torch/frames-listed", ("cut", "forward m.py:1"))]), "the log ends inside Dynamo's list of traced frames"),
         (but(add=[("torch/frames-listed", ("whole", "g n.py:3"))]), "lines are missing: the list at exit names g n.py:3, but the log lacks its trace"),
+        (but(add=[("torch/formatted", ("x",))]), "PyTorch's records are in a format of the program's own, without process and compile ids: unset TORCH_LOGS_FORMAT, and leave PyTorch's handlers on its loggers"),
         (but(STARTED), "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"),
         (but(LISTED), "the log ends before Dynamo's list of traced frames: the compile phase may go on"),
         ([*WHOLE, STARTED], "a frame is traced after the end of the process: another process with its id follows"),
@@ -202,6 +203,7 @@ def test_cuda_graphs(told: Told, state: State) -> None:
 
 METRICS = ("0/0", "forward", "m.py", "1", *[""] * 6)
 METRICS_TOLD = ("torch/metrics", ("1",))
+NONE_LISTED = ("torch/frames-listed", ("whole",))
 
 
 def test_the_clock_of_one_process_may_run_back_a_little() -> None:
@@ -229,6 +231,8 @@ def test_a_trace_starts_no_frame_more_often_than_it_is_done() -> None:
         ([STARTED], True),  # it has not ended, which is told elsewhere
         ([LISTED], True),
         ([LISTED, STARTED], False),
+        ([STARTED, LISTED, NONE_LISTED], False),
+        ([NONE_LISTED], True),
         ([METRICS_TOLD, STARTED], False),
         ([STARTED, METRICS_TOLD, LISTED], True),
         ([STARTED, STARTED, METRICS_TOLD, LISTED], False),
