@@ -79,29 +79,27 @@ def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Ma
     if rule.limit is None:
         return (match for match in compiled(rule.pattern).finditer(text) if is_said(text, match))
     below = record.following(rule.lines - 1) if isinstance(rule, Rule) and rule.lines > 1 else ()
-    found = _within_limit(rule, "\n".join((text, *(line.text for line in below))), budget)
+    found = _within_limit(rule, rule.limit, "\n".join((text, *(line.text for line in below))), budget)
     return (match for match in found if match.start() <= len(text) and is_said(text, match))
 
 
 def is_said(text: str, match: Match[str]) -> bool:
     """Whether the line says it itself, rather than quoting it."""
-    if text.count('"', 0, match.start()) % 2:
+    if text[: match.start()].count('"') % 2:
         return False
     marked = "# " in text or "+ " in text or "> " in text or "$ " in text
     return not (marked and _ASIDE.match(text))
 
 
-def _within_limit(rule: Rule | Marker, text: str, budget: Budget) -> Iterator[Match[str]]:
+def _within_limit(rule: Rule | Marker, limit: float, text: str, budget: Budget) -> Iterator[Match[str]]:
     """The matches of a pattern that we do not trust, while its time lasts."""
     began = time.process_time()
     try:
         search = compiled_with_limit(rule.pattern)
-        yield from search(text, timeout=min(rule.limit or 0, max(budget.left, 0.001)))
+        yield from search(text, timeout=min(limit, max(budget.left, 0.001)))
     except TimeoutError:
-        if budget.left >= (rule.limit or 0):
-            raise OutOfTime(
-                f"the pattern of rule {rule.id} took more than {rule.limit} s on one line"
-            ) from None
+        if budget.left >= limit:
+            raise OutOfTime(f"the pattern of rule {rule.id} took more than {limit} s on one line") from None
         budget.left = 0
     finally:
         budget.left -= time.process_time() - began
@@ -115,10 +113,9 @@ def by_groups(rule: Rule, record: Record, match: Match[str]) -> Report:
     op = said.get("op") or said.get("function") or "*"
     place = None
     if said.keys() & {"file", "line", "function"}:
-        line = said.get("line", "")
-        place = Location(
-            said.get("file"), int(line) if line.isdecimal() and len(line) < 10 else None, said.get("function")
-        )
+        line = said.get("line")
+        number = int(line) if line and line.isdecimal() and len(line) < 10 else None
+        place = Location(said.get("file"), number, said.get("function"))
     return Report(
         id=rule.id,
         compiler=rule.compiler,

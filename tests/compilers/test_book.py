@@ -170,6 +170,11 @@ def test_a_pattern_out_of_time_leaves_no_proof() -> None:
     assert "rule acme/fell took more than 0.01 s" in found.said.extent.problem
     assert found.evidence().trouble == [found.said.extent.problem]
     assert found.evidence().counts == {"acme/done": 1}
+    slow = rule(pattern="(acme|a|aa| fell )+$", limit=60)  # what is left for the log ends it
+    found = Read(Book({}, [slow]), "acme fell " + "a" * 60 + "!", budget=Budget(left=0.01))
+    assert "took more than 10 s on this log" in (found.said.extent.problem or "")
+    left = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.9))
+    assert (len(left.reports), left.said.extent.problem) == (1, None)
     spent = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.0))
     assert "took more than 10 s on this log" in (spent.said.extent.problem or "")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Sighting
-from fallback_gate.model import ProcessKey
+from fallback_gate.model import Kind, ProcessKey, Report, Scope
 from fallback_gate.scan.window import Extent
 
 SAID = st.lists(
@@ -38,6 +38,22 @@ def test_what_follows_is_kept_as_if_it_were_read_in_one_go(
     begun.follow(rest)
     assert begun == whole
     assert all(begun.times(marker, facts) == whole.times(marker, facts) for marker, facts, _ in said)
+
+
+def test_what_is_not_kept_is_trouble_that_is_told_once() -> None:
+    most = [("a", (str(number),), None) for number in range(MOST_FACTS)]
+    assert evidence(most).trouble == []
+    found = evidence([*most, ("a", ("0",), None), ("a", ("more",), None), ("a", ("still more",), None)])
+    assert found.trouble == [f"a tells more than {MOST_FACTS} things, not all are kept"]
+    assert len(found.of("a")) == MOST_FACTS
+
+
+def test_the_time_of_a_report_counts_as_that_of_a_sighting() -> None:
+    found = Evidence()
+    for when in (5.0, None, 3.0, 7.0):
+        found.count(Report("a/x", "a", Kind.OP_FALLBACK, Scope.OPERATOR, "op", 1, "", when=when))
+    assert (found.span, found.first_time, found.now, found.back) == ((3.0, 7.0), 5.0, 7.0, 2.0)
+    assert (found.reported, found.rules) == ({Kind.OP_FALLBACK}, {"a/x": 4})
 
 
 def near(count: int, at: int = 1) -> near_miss.NearMiss:

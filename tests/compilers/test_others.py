@@ -405,6 +405,12 @@ def test_a_list_gives_each_name_once_whatever_stands_around_it(names: list[str])
     assert shared.words(", ".join(f"'{name}'" for name in names + names)) == names
 
 
+def test_words_end_where_their_letters_end_and_are_not_endless() -> None:
+    most = [f"n{number}" for number in range(shared.MOST)]
+    assert shared.words(" ".join([*most, "more"])) == most
+    assert shared.words("[ArgMAX: 2, 'XX.TopK.', aten::sort:]") == ["ArgMAX", "XX.TopK", "aten::sort"]
+
+
 @given(st.text(max_size=300))
 def test_any_text_is_a_list_of_at_most_its_words(text: str) -> None:
     assert len(shared.words(text)) <= len(text)

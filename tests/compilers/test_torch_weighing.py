@@ -70,10 +70,13 @@ def test_a_whole_log_proves_all_but_cuda_graphs() -> None:
     ("told", "why"),
     [
         (but(add=[("torch/frames-listed", ("cut", "forward m.py:1"))]), "the log ends inside Dynamo's list of traced frames"),
+        (but(add=[("torch/frames-listed", ("whole", "g n.py:3"))]), "lines are missing: the list at exit names g n.py:3, but the log lacks its trace"),
+        (but(add=[("torch/formatted", ("x",))]), "PyTorch's records are in a format of the program's own, without process and compile ids: unset TORCH_LOGS_FORMAT, and leave PyTorch's handlers on its loggers"),
         (but(STARTED), "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"),
         (but(LISTED), "the log ends before Dynamo's list of traced frames: the compile phase may go on"),
         ([*WHOLE, STARTED], "a frame is traced after the end of the process: another process with its id follows"),
         ([STARTED, *WHOLE], "[0/0] is started 2 times, and 1 process ended: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
+        ([("torch/trace-started", ("0/0", "other", "n.py:2")), *WHOLE], "[0/0] is started 2 times, and 1 process ended: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
         ([STARTED, STARTED, *WHOLE, LISTED], "[0/0] is started 3 times, and 2 processes ended: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
         (but(LISTED, add=[("torch/frames-listed", ("whole", "forward m.py:1", "decode m.py:9"))]), "lines are missing: the list at exit names decode m.py:9, but the log lacks its trace"),
         (but(RETURNED), "the back end got graph [0/0] and the log does not show that it returned"),
@@ -285,6 +288,8 @@ def test_cuda_graphs(told: Told, state: State) -> None:
 
 
 METRICS = ("0/0", "forward", "m.py", "1", *[""] * 6)
+METRICS_TOLD = ("torch/metrics", ("1",))
+NONE_LISTED = ("torch/frames-listed", ("whole",))
 
 
 def test_the_clock_of_one_process_may_run_back_a_little() -> None:
@@ -304,6 +309,28 @@ def test_a_trace_starts_no_frame_more_often_than_it_is_done() -> None:
         == "the structured trace starts [0/0] more often than it is done"
     )
     assert several(evidence([start])) is None  # told by the trace's own proof
+
+
+@pytest.mark.parametrize(
+    ("told", "one"),
+    [
+        ([STARTED], True),  # it has not ended, which is told elsewhere
+        ([LISTED], True),
+        ([LISTED, STARTED], False),
+        ([STARTED, LISTED, NONE_LISTED], False),
+        ([NONE_LISTED], True),
+        ([METRICS_TOLD, STARTED], False),
+        ([STARTED, METRICS_TOLD, LISTED], True),
+        ([STARTED, STARTED, METRICS_TOLD, LISTED], False),
+        ([STARTED, STARTED, LISTED, LISTED], True),
+    ],
+)
+def test_a_process_ends_once_behind_all_that_it_traces(told: Told, one: bool) -> None:
+    for first in (0, 1):
+        found = Evidence()
+        for place, (marker, facts) in enumerate(told, first):
+            found.add(Sighting(marker, place, facts))
+        assert (several(found) is None) is one
 
 
 def test_frames_and_ids() -> None:

@@ -11,7 +11,7 @@ from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.rule import Marker
 from fallback_gate.compilers.user_markers import by_markers
-from fallback_gate.model import Kind, State
+from fallback_gate.model import Kind, Proof, State
 
 KIND = Kind.OP_FALLBACK
 
@@ -26,6 +26,7 @@ BEGIN = marker("begin", "acme: compiling", starts=True)
 LEVEL = marker("level", "acme: report on", proves=frozenset({KIND}), setting="set ACME_REPORT=2")
 END = marker("end", "acme: finished", ends=True)
 ENDS = (BEGIN, LEVEL, END)
+ALSO = marker("also", "acme: finished", proves=frozenset({KIND}))
 ALL = marker("all", "acme: done, level [2-9]", proves=frozenset({KIND}), ends=True)
 DEVICE = marker("device", "acme: device report", proves=frozenset({Kind.DEVICE_FALLBACK}), ends=True)
 
@@ -53,7 +54,14 @@ DEVICE = marker("device", "acme: device report", proves=frozenset({Kind.DEVICE_F
         ((ALL,), "done, level 2|+ echo acme: done, level 0", None),
         ((ALL, DEVICE), "done, level 2|device report", None),
         ((ALL, END), "done, level 2|finished", None),
+        ((ALL, END), "done, level 2|done, level 0|finished", "otherwise"),
+        (
+            (ALL, END),
+            "finished|done, level 2",
+            None,
+        ),  # the line that proves speaks for its compile, not one beside it
         ((BEGIN, ALL), "compiling|done, level 2|compiling", "goes on"),
+        ((ALSO, END), "finished", None),  # one line is both
     ],
 )
 def test_each_compile_speaks_for_itself(
@@ -63,11 +71,33 @@ def test_each_compile_speaks_for_itself(
     (evidence,) = read(*text, book=Book(READERS, declared)).evidence.all()
     proof = by_markers(evidence, frozenset())[KIND]
     if why is None:
-        assert proof.state is State.PROVEN
+        proving = [one for one in declared if KIND in one.proves]
+        shows, at = next(
+            (one, n) for n, line in enumerate(text, 1) for one in proving if line.startswith(one.anchor)
+        )
+        assert proof == Proof(State.PROVEN, f"marker {shows.id} of the policy was seen", at)
     else:
         assert proof.state is State.UNPROVEN
         assert why in proof.why
         assert proof.setting == ("set ACME_REPORT=2" if LEVEL in declared else None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("report on", "no proof marker in the policy says that this log would show it; add one under `rules`"),
+        ("report on|compiling", "marker m/begin shows the compiler at work, and no marker was seen that proves this kind"),
+    ],
+)  # fmt: skip
+def test_a_kind_that_no_marker_proves_is_told_beside_those_that_are(
+    lines: str, why: str, read: Callable[..., Any]
+) -> None:
+    text = [f"acme: {said}" for said in f"{lines}|finished".split("|")]
+    (evidence,) = read(*text, book=Book(READERS, ENDS)).evidence.all()
+    found = by_markers(evidence, frozenset({KIND, Kind.GRAPH_BREAK}))
+    assert found[Kind.GRAPH_BREAK] == Proof(State.UNPROVEN, why)  # and LEVEL's setting would not show it
+    assert found[KIND].state is State.PROVEN
+    assert set(found) == {KIND, Kind.GRAPH_BREAK}
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,28 @@ def test_counted_repeats_of_a_usual_size_are_none() -> None:
 
 
 @pytest.mark.parametrize(
+    "changed",
+    [
+        {"pattern": r"(?P<op>\w+)", "ignores": ()},
+        {
+            "anchor": "acme-X: no",
+            "pattern": "acme-X: no (?P<op>.+)",
+            "matches": ("acme-X: no sort",),
+            "ignores": (),
+        },
+    ],
+)
+def test_what_is_no_fault(changed: dict[str, object]) -> None:
+    assert faults(replace(GOOD, **changed)) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pattern", ["^$|acme: no kernel for (?P<op>.+)", "(acme: no kernel for .*)?"])
+def test_a_pattern_that_matches_the_empty_text(pattern: str) -> None:
+    (fault,) = faults(replace(GOOD, pattern=pattern))
+    assert (fault.key, fault.what) == (("pattern",), "the pattern matches the empty text")
+
+
+@pytest.mark.parametrize(
     "pattern", ["[", "a{2,1}", "(?<=a", "\\", "(" * 300, "(?P<op>a)(?P=x)", "[[:alpha:]", "*"]
 )
 def test_any_bad_pattern_is_a_fault(pattern: str) -> None:
@@ -221,6 +243,7 @@ def test_a_rule_whole() -> None:
         ("Why? ", f"Why?  {way_out}"),
         ("No! ", f"No!  {way_out}"),
         ("No", f"No. {way_out}"),
+        ("No\n", f"No. {way_out}"),  # as YAML's blocks end
     ):
         rule = read(replace(GOOD, meaning=meaning), "p.yaml:7")
         assert isinstance(rule, Rule)
@@ -329,6 +352,53 @@ def _proof(*lines: str) -> State:
 )
 def test_a_record_that_is_not_all_there_leaves_the_log_unproven(lines: tuple[str, ...], state: State) -> None:
     assert _proof(*lines) is state
+
+
+def _told(rule: UserRule, text: str) -> list[Report]:
+    """What a log says by one rule."""
+    book = Book(READERS, (read(rule, "policy.yaml:7"),))
+    told: list[Report] = []
+    scan = Scan(book.anchors, BytesIO(text.encode()), count_lines=True)
+    read_log("x.log", scan, book, lambda report, _: told.append(report))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason", "file"),
+    [(1, None, None), (2, "shape", None), (3, "shape", "/app/m.py"), (4, "shape", "/app/m.py")],
+)
+def test_a_pattern_sees_so_many_lines_as_the_rule_says(
+    lines: int, reason: str | None, file: str | None
+) -> None:
+    pattern = r"acme: left (?P<op>\S+)(?:\n +reason: (?P<reason>\S+))?(?:\n +at (?P<file>\S+))?"
+    rule = replace(RECORD, pattern=pattern, lines=lines, matches=("acme: left sort",), ignores=())
+    (found,) = _told(rule, "acme: left sort\n  reason: shape\n  at /app/m.py\nacme: done\n")
+    assert (found.op, found.reason, found.files) == ("sort", reason, (file,) if file else ())
+
+
+def test_a_pattern_may_begin_where_the_first_line_ends() -> None:
+    rule = replace(RECORD, pattern=r"\n +reason: (?P<reason>.+)", ignores=())
+    assert faults(rule) == ()
+    (found,) = _told(rule, "acme: left sort\n  reason: shape\n  at /app/m.py\nacme: done\n")
+    assert (found.op, found.reason) == ("*", "shape")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "op", "place"),
+    [
+        (r"acme: no kernel for (?P<function>\S+)", "DecoderLayer.forward", "DecoderLayer.forward", Location(None, None, "DecoderLayer.forward")),
+        (r"acme: no kernel for (?P<op>\S+)", "aten.sort.stable", "aten::sort", None),
+        (r"acme: no kernel for (?P<file>\S+)", "m.py", "*", Location("m.py", None, None)),
+        (r"acme: no kernel for line (?P<line>\S+)", "line 7", "*", Location(None, 7, None)),
+        (r"acme: no kernel for (?P<file>\S+):(?P<line>\S+)", "m.py:999999999", "*", Location("m.py", 999999999, None)),
+        (r"acme: no kernel for (?P<file>\S+):(?P<line>\S+)", "m.py:1000000000", "*", Location("m.py", None, None)),
+        (r"acme: no kernel for (?P<file>\S+):(?P<line>\S+)", "m.py:x", "*", Location("m.py", None, None)),
+    ],
+)  # fmt: skip
+def test_each_group_tells_its_part(pattern: str, line: str, op: str, place: Location | None) -> None:
+    (found,) = _told(replace(GOOD, pattern=pattern, ignores=()), f"acme: no kernel for {line}\n")
+    assert (found.op, found.location) == (op, place)
+    assert found.files == ((place.file,) if place and place.file else ())
 
 
 def test_the_end_of_a_line_in_a_pattern_is_that_of_any_line() -> None:

@@ -154,6 +154,14 @@ def test_a_strict_mode_of_a_sealed_run_proves(tmp_path: Path) -> None:
     but = replace(known, strict=(modes[0]._replace(but="not of views"),))
     found = weigh(but, Evidence(settings={"FAIL": "1"}), said).proof[Kind.OP_FALLBACK]
     assert found.why == f"{why} (not of views)"
+    two = replace(known, strict=(modes[0]._replace(variables={"FAIL": "1", "LOUD": "2"}),))
+    found = weigh(two, Evidence(settings={"FAIL": "1", "LOUD": "2"}), said).proof[Kind.OP_FALLBACK]
+    assert found.why == why.replace("FAIL=1", "FAIL=1 LOUD=2")
+    later = replace(known, strict=(modes[0]._replace(variables={"OTHER": "1"}), *modes))
+    assert weigh(later, Evidence(settings={"FAIL": "1"}), said).proof[Kind.OP_FALLBACK].why == why
+    always = replace(known, strict=(modes[0]._replace(variables={}),))
+    found = weigh(always, Evidence(settings={}), said).proof[Kind.OP_FALLBACK]
+    assert found.why == "the sealed run succeeded and this stack fails in place of a fallback"
     for evidence in (Evidence(), Evidence(settings={}), Evidence(settings={"FAIL": "0"})):
         assert weigh(known, evidence, said).proof[Kind.OP_FALLBACK] is UNPROVEN
     known = replace(

@@ -36,14 +36,13 @@ class _Facts(NamedTuple):
     done: set[str]
     backends: dict[str, str]  # compile id -> back end
     returned: set[str]
-    listed: tuple[str, ...] | None
+    listed: tuple[str, ...]  # "function file:line", as each list at exit names it
     cut: bool
     ended: bool
 
     @classmethod
     def of(cls, evidence: Evidence) -> _Facts:
         lists = evidence.of("torch/frames-listed")
-        whole = [found[1:] for found in lists if found[0] == "whole"]
         return cls(
             started={
                 cid.split("_")[0]: f"{name} {place}"
@@ -52,9 +51,9 @@ class _Facts(NamedTuple):
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
             backends={fact[0]: fact[1] for fact in evidence.of("torch/backend-called")},
             returned={cid for cid, _ in evidence.of("torch/backend-done")},
-            listed=max(whole, key=len) if whole else None,
-            cut=any(found[0] == "cut" for found in lists),
-            ended=bool(whole) or "torch/metrics" in evidence.facts,
+            listed=tuple(frame for _, *named in sorted(lists) for frame in named),
+            cut=any(state == "cut" for state, *_ in lists),
+            ended=bool(lists) or "torch/metrics" in evidence.facts,
         )
 
 
@@ -105,18 +104,19 @@ def several(evidence: Evidence) -> str | None:
 
     A process that is started again may have the process id of the one before: in a container it is 1.
     """
-    end = max(evidence.last.get(marker, -1) for marker in _ENDS)
-    if 0 <= end < evidence.last.get("torch/trace-started", -1):
+    ends = [evidence.last[marker] for marker in _ENDS if marker in evidence.last]
+    if ends and max(ends) < evidence.last.get("torch/trace-started", max(ends)):
         return "a frame is traced after the end of the process: another process with its id follows"
     starts = _times(evidence, "torch/trace-started")
     if starts and ("whole",) in evidence.of("torch/frames-listed"):
         return "a process with its id ended without a traced frame: another one, of which nothing is shown"
-    ends = max(1, *(evidence.counts.get(marker, 0) for marker in _ENDS))
-    if starts and (most := starts.most_common(1)[0])[1] > ends:
-        return (
-            f"[{most[0]}] is started {most[1]} times, and {ends} process{'es' if ends > 1 else ''} ended: more "
-            "than one process has this id, or torch._dynamo.reset() was called; give each its own log"
-        )
+    ended = max(evidence.counts.get(marker, 1) for marker in _ENDS)
+    for cid, count in starts.most_common():
+        if count > ended:
+            return (
+                f"[{cid}] is started {count} times, and {ended} process{'es' if ended > 1 else ''} ended: more "
+                "than one process has this id, or torch._dynamo.reset() was called; give each its own log"
+            )
     done = _times(evidence, "torch-trace/frame-done")
     for (cid, _), count in evidence.again.get("torch-trace/frame-started", {}).items():
         if count + 1 > done[cid]:
@@ -192,7 +192,7 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "an exception ended the program: what it would have compiled next is not in the log"
     if mixed := several(evidence):
         return mixed
-    lost = [frame for frame in facts.listed or () if frame not in facts.started.values()]
+    lost = [frame for frame in facts.listed if frame not in facts.started.values()]
     if lost:
         return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
     open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
