@@ -674,11 +674,15 @@ def test_what_runs_a_program_as_a_module_is_no_offending_call(read: Read) -> Non
     assert (report.op, report.names) == ("Norm.forward", ("Norm.forward",))
 
 
-def test_a_frame_skipped_before_2_13(read: Read) -> None:
-    lines = (
-        "Skipping frame because there is a graph break in a for/while loop",
+@pytest.mark.parametrize(
+    "frame",
+    [
         "<FrameSummary file /app/tv/breaks.py, line 20 in balance>",
-    )
+        "torch.compile intentionally decided to skip the frame balance (/app/tv/breaks.py line 20) and fall back to eager.",
+    ],
+)
+def test_a_frame_skipped_before_2_13(read: Read, frame: str) -> None:
+    lines = ("Skipping frame because there is a graph break in a for/while loop", frame)
     (report,) = read(*record(*lines, level="I")).reports
     assert (report.kind, report.scope, report.op) == (Kind.EAGER_FRAME, Scope.REGION, "balance")
     assert report.location == Location("/app/tv/breaks.py", 20, "balance")
