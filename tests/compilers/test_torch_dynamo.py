@@ -631,6 +631,20 @@ def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
     assert (report.op, report.names) == ("decode", ("decode", "serve::sample_row", "serve.sample_row"))
 
 
+def test_a_module_of_pytorch_is_no_operator(read: Read) -> None:
+    (report,) = read(
+        "torch._dynamo.exc.UncapturedHigherOrderOpError: This higher order operator doesn't work unless it is captured completely with torch.compile.",
+        "  Hint: ask torch._dynamo.variables.builtin why",
+        "  Developer debug context: of torch._dynamo.variables.builtin",
+        "",
+        "from user code:",
+        '   File "/app/cond.py", line 54, in yes',
+        '    print("yes")',
+        "",
+    ).reports
+    assert report.names == ("yes",)
+
+
 @pytest.mark.parametrize(
     ("code", "names"),
     [
