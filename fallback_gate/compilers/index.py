@@ -144,6 +144,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "fallback_gate_closing": ("torch.compile", "tvm.relax", "onnxruntime", "openvino", "jax", "triton",),
     "torchdynamo done tracing": ("torch.compile",),
     "put_code_state:": ("torch.compile",),
+    "intentionally decided to skip the frame": ("torch.compile",),
     "TorchDynamo compilation metrics:": ("torch.compile",),
     "COMPILING GRAPH due to": ("torch.compile",),
     "Recompiling function": ("torch.compile",),

@@ -663,6 +663,20 @@ def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
     assert (report.op, report.names) == ("decode", ("decode", "serve::sample_row", "serve.sample_row"))
 
 
+def test_a_module_of_pytorch_is_no_operator(read: Read) -> None:
+    (report,) = read(
+        "torch._dynamo.exc.UncapturedHigherOrderOpError: This higher order operator doesn't work unless it is captured completely with torch.compile.",
+        "  Hint: ask torch._dynamo.variables.builtin why",
+        "  Developer debug context: of torch._dynamo.variables.builtin",
+        "",
+        "from user code:",
+        '   File "/app/cond.py", line 54, in yes',
+        '    print("yes")',
+        "",
+    ).reports
+    assert report.names == ("yes",)
+
+
 @pytest.mark.parametrize(
     ("code", "names"),
     [
@@ -706,11 +720,15 @@ def test_what_runs_a_program_as_a_module_is_no_offending_call(read: Read) -> Non
     assert (report.op, report.names) == ("Norm.forward", ("Norm.forward",))
 
 
-def test_a_frame_skipped_before_2_13(read: Read) -> None:
-    lines = (
-        "Skipping frame because there is a graph break in a for/while loop",
+@pytest.mark.parametrize(
+    "frame",
+    [
         "<FrameSummary file /app/tv/breaks.py, line 20 in balance>",
-    )
+        "torch.compile intentionally decided to skip the frame balance (/app/tv/breaks.py line 20) and fall back to eager.",
+    ],
+)
+def test_a_frame_skipped_before_2_13(read: Read, frame: str) -> None:
+    lines = ("Skipping frame because there is a graph break in a for/while loop", frame)
     (report,) = read(*record(*lines, level="I")).reports
     assert (report.kind, report.scope, report.op) == (Kind.EAGER_FRAME, Scope.REGION, "balance")
     assert report.location == Location("/app/tv/breaks.py", 20, "balance")

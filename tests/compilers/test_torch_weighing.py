@@ -116,8 +116,9 @@ ENDED = ("torch/frame-ended", ("0/0",))
         ([SWALLOWED], UNPROVEN),
         ([ENDED, SWALLOWED], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/frame-ended", ("1/0_1",))], PROVEN),  # without an operator: never done
-        ([ENDED, SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
-        ([ENDED, SWALLOWED, ("torch/frame-broke", ("2/0", "graph_breaks"))], UNPROVEN),
+        ([SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], UNPROVEN),  # broke, and then failed
+        ([SWALLOWED, ("torch/frame-broke", ("2/0", "graph_breaks"))], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "9"))], PROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "90"))], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("1/0",))], PROVEN),

@@ -58,7 +58,7 @@ def left_to_eager(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
             stack=stack.functions,
             files=stack.files,
             location=where,
-            reason=cause or None,
+            reason=cause or "torch.compile cannot resume from this graph break",
         )
 
 

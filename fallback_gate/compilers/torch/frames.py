@@ -32,6 +32,7 @@ from fallback_gate.scan.record import Record
 
 LONGEST_ERROR = 450
 _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9}) in (?P<function>[^>]+)>")
+_SKIPPED_FRAME = Pattern(r"to skip the frame (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\) and ")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
 _LIMITS = ("recompile limit exceeded", "RecompileLimitExceeded", "cache_size_limit")  # 2.14, 2.7, before 2.6
 _GENERATOR = "Attempt to trace generator"
@@ -81,7 +82,7 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     if not log:
         return
     for message in messages(record, log, 3):
-        if found := _FRAME_SUMMARY.search(message):
+        if found := _FRAME_SUMMARY.search(message) or _SKIPPED_FRAME.search(message):
             reason = "graph break in a loop: the whole frame runs in eager"
             yield of_frame(rule, record, log, found, reason=reason)
             return

@@ -53,7 +53,7 @@ _FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+
 _SKIPPED_CALL = Pattern(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.]+)")
 _METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
 _OPERATOR = Pattern(
-    r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
+    r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?!torch\.)(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
 )
 _FAKE_CALL = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
 _STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name

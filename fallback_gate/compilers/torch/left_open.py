@@ -53,24 +53,25 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
     gave_up = evidence.of("torch/gave-up")  # not every version tells the compile id with it
     by_name = {f"{found[1]} {found[2]}:{found[3]}" for found in gave_up if len(found) == 4}
     ended = _ids(evidence, "torch/frame-ended")
-    told = _ids(evidence, "torch/frame-broke") | _ids(evidence, "torch/gave-up")
-    silent = [frame for frame in frames if frame.key not in told and frame.said not in by_name]
+    given_up = _ids(evidence, "torch/gave-up")
+    frames = [frame for frame in frames if frame.key not in given_up and frame.said not in by_name]
     on = _go_on(frames)
     compiled = _ids(evidence, "torch/backend-called")
+    broke = _ids(evidence, "torch/frame-broke")
     told_at_debug = "torch/dynamo-debug" in evidence.facts  # why each graph ends
     short = [
         frame.said
-        for frame in silent
-        if not told_at_debug and frame.key in compiled - done and frame.key not in on
+        for frame in frames
+        if not told_at_debug and frame.key in compiled - done - broke and frame.key not in on
     ]
     if short:
         return (
             f"the trace of {min(short)} stopped before its end, and no line says why: the rest of the function may "
             "run in eager"
         )
-    failed = [frame for frame in silent if frame.key not in ended]
+    failed = [frame for frame in frames if frame.key not in ended]
     if not ended:  # before 2.6: no such line, and a break is told once, for whichever frame comes first
-        passed = done | compiled | on
+        passed = done | compiled | broke | on
         failed = [frame for frame in failed if not frame.resumed and frame.key not in passed]
     if len(failed) <= evidence.rules.get("torch/compile-error", 0):
         return None

@@ -144,6 +144,15 @@ MARKERS = (
         _I + "[0/0] Skipping frame because there is a graph break in a for/while loop",
     ),
     _marker(
+        "gave-up",
+        "intentionally decided to skip the frame",
+        r"torch\.compile intentionally decided to skip the frame (\S+) \((.+) line (\d{1,9})\) and fall back to eager",
+        "The frame was given up: for a break in a loop, as is told, or since it has no operator (DEBUG).",
+        _I
+        + "[0/0] torch.compile intentionally decided to skip the frame forward (/app/moe/decoder.py line 148) and fall back to eager.",
+        seen_in="2.10",
+    ),
+    _marker(
         "not-captured",
         "speculate_subgraph: while introspecting",
         r"speculate_subgraph: while introspecting (\S.{0,200}?), we were unable to trace function `",
