@@ -508,6 +508,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "WARNING: flash attention not supported by": ("llama.cpp",),
     "gpu-layers option will be ignored": ("llama.cpp",),
     "cannot use buft": ("llama.cpp",),
+    "flash attention is not supported by the current backend": ("llama.cpp",),
+    ", cannot be offloaded to the backend": ("llama.cpp",),
     "disabling CUDA graphs due to": ("llama.cpp",),
     "layers to GPU": ("llama.cpp",),
     "CPU Fallback stats:": ("gaudi",),

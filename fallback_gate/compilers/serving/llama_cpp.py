@@ -4,7 +4,7 @@ r"""llama.cpp: ggml's layers, operators and graphs that are not on the device th
     sched_reserve: Flash Attention was auto, set to disabled
 
 **What falls back.** No GPU is found and all layers stay on the CPU. Flash attention, or another fused
-operator, is switched off. An adapter's tensor stays on the CPU. CUDA graphs are not used.
+operator, is switched off, or runs on the CPU. An adapter's tensor or a sampler stays on the CPU. CUDA graphs are not used.
 
 **At which setting it speaks.** By default; the reason why CUDA graphs are off needs `-v`.
 
@@ -14,7 +14,7 @@ a back end lacks goes to the CPU without a line: only `graph splits` rises.
 **What proves the end.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back
 end; the count of layers that were offloaded speaks of weights, not of operators.
 
-Wording from the source in llama-cpp-python 0.3.36 and from public threads.
+Wording from the source in llama-cpp-python 0.3.36, from the build of October 2026 and from public threads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "llama.cpp"
-_OPENS = r"^(?:\d{1,4}\.\d\d\.\d{3}\.\d{3} )?(?:[DIWE] )?"
+_OPENS = r"^(?:\d{1,4}\.\d\d\.\d{3}\.\d{3} )?(?:[DIWE] (?:[a-z]{2,8} {1,20})?)?"  # `srv`, `cmn`: the part that speaks
 _MISMATCH = Pattern(
     r"(?P<reason>layer \d{1,6} is assigned to device \S{1,80} but .{1,120} is assigned to device \S{1,80}) \("
 )
@@ -89,7 +89,10 @@ WARMUP = Rule(
     meaning="The image or audio encoder runs without flash attention.",
     help="Look at the parameters of the operator in the lines below the message.",
     seen_in="b7000 and later (public threads), WARN",
-    matches=("warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",),
+    matches=(
+        "warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",
+        "0.01.843.056 W mtmd       warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",
+    ),
     read=_flash,
 )
 NO_GPU = Rule(
@@ -123,6 +126,37 @@ LORA = Rule(
         "load_tensors: tensor 'token_embd.weight' (q4_K) (and 0 others) cannot be used with preferred buffer type CPU_REPACK, using CPU instead",
     ),
     read=_tensor,
+)
+FLASH_ON_CPU = Rule(
+    id="llama-cpp/flash-attention-on-cpu",
+    compiler=NAME,
+    anchor=("flash attention is not supported by the current backend",),
+    pattern=_OPENS
+    + r"\w{1,80}: (?P<reason>flash attention is not supported by the current backend); falling back to CPU",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The back end has no kernel for flash attention: it runs on the CPU, with copies there and back in each layer.",
+    help="Switch flash attention off (-fa off), or use a cache type and a head size that the back end's kernel takes.",
+    seen_in="the build of October 2026 (its binary), WARN",
+    matches=(
+        "llama_init_from_model: flash attention is not supported by the current backend; falling back to CPU (performance will be degraded)",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op="flash_attn", names=("flash_attn", "flash attention")),
+    ),
+)
+SAMPLER = Rule(
+    id="llama-cpp/sampler-on-cpu",
+    compiler=NAME,
+    anchor=(", cannot be offloaded to the backend",),
+    pattern=_OPENS
+    + r"\w{1,80}: sampler '(?P<op>[^']{1,100})' for seq_id = -?\d{1,9}, (?P<reason>cannot be offloaded to the backend)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The sampler was to run on the device, which lacks it: it runs on the CPU, and the logits are copied there.",
+    help="Leave the sampler out of the chain, or sample on the CPU on purpose.",
+    seen_in="the build of October 2026 (its binary), WARN",
+    matches=("set_sampler: sampler 'top-n-sigma' for seq_id = 0, cannot be offloaded to the backend",),
 )
 CUDA_GRAPH = Rule(
     id="llama-cpp/cuda-graph-disabled",
@@ -164,7 +198,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, CUDA_GRAPH),
+    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, FLASH_ON_CPU, SAMPLER, CUDA_GRAPH),
     markers=(LOADED,),
     required=REQUIRED,
     prove=prove,
