@@ -171,6 +171,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "INFO:TensorRT:": ("tvm.byoc",),
     "runtime is not enabled. Please build with USE_": ("tvm.byoc",),
     "engine is not initialized. Please build with USE_": ("tvm.byoc",),
+    "Codegen is not found: ": ("tvm.byoc",),
     "Tuning cache not ": ("tvm.byoc",),
     "Unsupported function types ": ("tvm.build",),
     "The following operators are not ": ("tvm.build",),

@@ -135,6 +135,29 @@ def test_a_module_of_tvm_in_other_forms(
     assert states(said, "tvm.byoc") == {"op_fallback": state}
 
 
+PARTITIONED = [
+    "@I.ir_module",
+    "class Module:",
+    "    @R.function",
+    '    def fused_relax_matmul_dnnl(feat: R.Tensor((8, 32), dtype="float32")) -> R.Tensor((8, 16), dtype="float32"):',
+    '        R.func_attr({"Codegen": "dnnl"})',
+    "        return output",
+    "    @R.function",
+    '    def main(feat: R.Tensor((8, 32), dtype="float32")) -> R.Tensor((8, 16), dtype="float32"):',
+    "        cls = Module",
+    '        gv: R.Tensor((8, 16), dtype="float32") = cls.fused_relax_matmul_dnnl(feat)',
+    "        return gv",
+]
+
+
+def test_a_partition_of_tvm_for_a_compiler_that_is_not_built_in(read: Read) -> None:
+    assert states(read(*PARTITIONED), "tvm.byoc") == {"op_fallback": State.PROVEN}
+    why = "no dnnl here, using llvm: Check failed: (codegen.has_value()) is false: Codegen is not found: relax.ext.dnnl"
+    said = read(*PARTITIONED, why)
+    assert said.told == [("compile_error", "dnnl", "program")]
+    assert set(states(said, "tvm.byoc").values()) == {State.UNPROVEN}
+
+
 SUMMARY = ["Total delegated subgraphs: 1", "Number of delegated nodes: 2", "Number of non-delegated nodes: 3"]
 TABLE = [
     "|    | op_type             |   occurrences_in_delegated_graphs |   occurrences_in_non_delegated_graphs |",
