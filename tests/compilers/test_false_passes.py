@@ -44,6 +44,13 @@ def test_an_error_after_iree_dumped_its_configurations(error: str, read: Read) -
         assert set(states(said, "iree").values()) == {State.UNPROVEN}
 
 
+def test_another_module_that_iree_refuses(read: Read) -> None:
+    error = "rank.mlir:2:8: error: 'linalg.matmul' op inferred input/output operand #1 has shape's dimension #0 to be 24, but found 25"
+    said = read(*EXECUTABLE, error)
+    assert said.told == [("compile_error", "*", "program")]
+    assert set(states(said, "iree").values()) == {State.UNPROVEN}
+
+
 GRAPH = "executed graph: layerType primitiveType runtimePrecision name"
 OUTPUT = "  Output                   unknown_f32                  f32    logits"
 COUNTED = "{0}_16    Status.EXECUTED      layerType: {0}      execType: unknown_i32      realTime (ms): 0.2  cpuTime (ms): 0.2"
@@ -88,6 +95,19 @@ def test_a_kernel_below_a_microsecond_is_told_as_not_run(
     )
     assert [report.op for report in said.reports] == ([told] if told else [])
     assert states(said, "openvino") == {"reference_kernel": state}
+
+
+def test_a_second_model_that_openvino_does_not_make(read: Read) -> None:
+    row = "  FullyConnected           brgemm_avx512_f32            f32    MatMul_4"
+    assert states(read(GRAPH, row, OUTPUT), "openvino") == {"reference_kernel": State.PROVEN}
+    said = read(
+        *(GRAPH, row, OUTPUT),
+        "second model on numpy: Exception from src/inference/src/cpp/core.cpp:109:",
+        "Exception from src/inference/src/dev/core_impl.cpp:659:",
+        'Device with "FPGA" name is not registered in the OpenVINO Runtime',
+    )
+    assert said.told == [("compile_error", "*", "unknown")]
+    assert set(states(said, "openvino").values()) == {State.UNPROVEN}
 
 
 @pytest.mark.parametrize(
