@@ -45,6 +45,13 @@ def test_an_error_after_iree_dumped_its_configurations(error: str, read: Read) -
         assert set(states(said, "iree").values()) == {State.UNPROVEN}
 
 
+def test_another_module_that_iree_refuses(read: Read) -> None:
+    error = "rank.mlir:2:8: error: 'linalg.matmul' op inferred input/output operand #1 has shape's dimension #0 to be 24, but found 25"
+    said = read(*EXECUTABLE, error)
+    assert said.told == [("compile_error", "*", "program")]
+    assert set(states(said, "iree").values()) == {State.UNPROVEN}
+
+
 GRAPH = "executed graph: layerType primitiveType runtimePrecision name"
 OUTPUT = "  Output                   unknown_f32                  f32    logits"
 COUNTED = "{0}_16    Status.EXECUTED      layerType: {0}      execType: unknown_i32      realTime (ms): 0.2  cpuTime (ms): 0.2"
@@ -91,6 +98,19 @@ def test_a_kernel_below_a_microsecond_is_told_as_not_run(
     assert states(said, "openvino") == {"reference_kernel": state}
 
 
+def test_a_second_model_that_openvino_does_not_make(read: Read) -> None:
+    row = "  FullyConnected           brgemm_avx512_f32            f32    MatMul_4"
+    assert states(read(GRAPH, row, OUTPUT), "openvino") == {"reference_kernel": State.PROVEN}
+    said = read(
+        *(GRAPH, row, OUTPUT),
+        "second model on numpy: Exception from src/inference/src/cpp/core.cpp:109:",
+        "Exception from src/inference/src/dev/core_impl.cpp:659:",
+        'Device with "FPGA" name is not registered in the OpenVINO Runtime',
+    )
+    assert said.told == [("compile_error", "*", "unknown")]
+    assert set(states(said, "openvino").values()) == {State.UNPROVEN}
+
+
 @pytest.mark.parametrize(
     ("kernel", "state"), [("undef_bf16", State.UNPROVEN), ("brgemm_avx512_bf16", State.PROVEN)]
 )
@@ -134,6 +154,29 @@ def test_a_module_of_tvm_in_other_forms(
     )
     assert [report.op for report in said.reports] == ([op] if op else [])
     assert states(said, "tvm.byoc") == {"op_fallback": state}
+
+
+PARTITIONED = [
+    "@I.ir_module",
+    "class Module:",
+    "    @R.function",
+    '    def fused_relax_matmul_dnnl(feat: R.Tensor((8, 32), dtype="float32")) -> R.Tensor((8, 16), dtype="float32"):',
+    '        R.func_attr({"Codegen": "dnnl"})',
+    "        return output",
+    "    @R.function",
+    '    def main(feat: R.Tensor((8, 32), dtype="float32")) -> R.Tensor((8, 16), dtype="float32"):',
+    "        cls = Module",
+    '        gv: R.Tensor((8, 16), dtype="float32") = cls.fused_relax_matmul_dnnl(feat)',
+    "        return gv",
+]
+
+
+def test_a_partition_of_tvm_for_a_compiler_that_is_not_built_in(read: Read) -> None:
+    assert states(read(*PARTITIONED), "tvm.byoc") == {"op_fallback": State.PROVEN}
+    why = "no dnnl here, using llvm: Check failed: (codegen.has_value()) is false: Codegen is not found: relax.ext.dnnl"
+    said = read(*PARTITIONED, why)
+    assert said.told == [("compile_error", "dnnl", "program")]
+    assert set(states(said, "tvm.byoc").values()) == {State.UNPROVEN}
 
 
 SUMMARY = ["Total delegated subgraphs: 1", "Number of delegated nodes: 2", "Number of non-delegated nodes: 3"]

@@ -218,6 +218,24 @@ def test_an_error_of_a_build_but_not_of_a_candidate(above: list[str], reports: i
     assert [report.id for report in said if report.compiler == "tvm.build"] == ["tvm-build/error"] * reports
 
 
+def test_frames_of_the_compiler_itself_are_not_the_users(read: Read) -> None:
+    said = read(
+        "Traceback (most recent call last):",
+        '  File "/app/model/build.py", line 25, in build',
+        '    ex = tvm.compile(mod, "llvm")',
+        '  File "/opt/venv/lib/python3.11/site-packages/tvm/driver/build_module.py", line 90, in compile',
+        '  File "python/tvm_ffi/cython/function.pxi", line 1038, in tvm_ffi.core.Function.__call__',
+        '  File "/project/src/relax/backend/vm/vm_shape_lower.cc", line 493, in virtual tvm::relax::Expr tvm::relax::VMShapeLowerMutator::VisitExpr_(const tvm::relax::FunctionNode*)',
+        "tvm.error.InternalError: VMShapeLower do not work for local functions",
+    )
+    (report,) = said.reports
+    assert (report.op, report.stack, report.location) == (
+        "build",
+        ("build",),
+        ("/app/model/build.py", 25, "build"),
+    )
+
+
 def test_a_build_is_proven_by_its_debug_level_and_by_what_came_after(read: Read) -> None:
     clean = sample("relay-tuned.0.16.log")
     assert states(read(*clean), "tvm.relay") == {"untuned_config": State.PROVEN}

@@ -1,26 +1,43 @@
-"""paddle: PaddlePaddle and Paddle Inference: kernels that a device lacks and that run on the CPU.
+"""paddle: PaddlePaddle and Paddle Inference: kernels that a device lacks, devices that are missing, graph breaks of SOT.
 
     kernel_factory.cc:200] missing XPU kernel: top_k, expected_kernel_key:{...}, fallbacking to CPU one!
+    E1130 15:52:44.039687  8395 analysis_config.cc:169] Please use PaddlePaddle with GPU version.
+    [BreakGraph] call function Break graph:
+        Calling `Tensor.numpy` causes breakgraph.
 
-**What falls back.** The device has no kernel for this type and layout: the CPU's is taken.
+**What falls back.** The device has no kernel for this type and layout: the CPU's is taken. A predictor for the GPU in
+a build without one runs on the CPU. `paddle.jit.to_static(full_graph=False)` (SOT) breaks the graph at what it can't
+trace: the code there runs eager.
 
-**At which setting it speaks.** `GLOG_v=3`.
+**At which setting it speaks.** Kernels: `GLOG_v=3`. Graph breaks: `SOT_LOG_LEVEL=3`. A missing device: always.
 
-**When it is silent.** By default. Strict: `FLAGS_enable_api_kernel_fallback=0` makes it an error.
+**When it is silent.** By default, on kernels and graph breaks. Strict: `FLAGS_enable_api_kernel_fallback=0` and
+`full_graph=True` make them errors.
 
 **What proves the end.** Nothing.
 
-Wording seen in the source of 2.x and 3.x.
+Wording seen in 3.1 without a GPU (run), and in the source of 2.x and 3.x.
 """
 
 from __future__ import annotations
 
-from fallback_gate.compilers import shared
-from fallback_gate.compilers.rule import Reader, Rule
-from fallback_gate.model import Kind, Scope
+from collections.abc import Iterable, Mapping
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
 
 NAME = "paddle"
 SETTING = "GLOG_v=3, or FLAGS_enable_api_kernel_fallback=0 (the program then fails)"
+_NEARBY = 400  # lines of SOT's own log between the start of a function and a break in it
+_CODE = Pattern(
+    r"<code object (?:\S{0,200}@)?(?P<name>[\w<>.]{1,200}) at 0x\w{1,20}, file \"(?P<file>[^\"]{1,500})\""
+)
+_LINE = Pattern(r"^\[Translate \w{1,40} \d{1,6}\] \(line\s{1,8}(?P<line>\d{1,9})\)")
+_HASH = Pattern(r"_[0-9a-f]{5}$")
 
 MISSING = Rule(
     id="paddle/missing-kernel",
@@ -38,16 +55,115 @@ MISSING = Rule(
     ),
 )
 
+NO_GPU = Rule(
+    id="paddle/no-gpu",
+    compiler=NAME,
+    anchor=("Please use PaddlePaddle with GPU version",),
+    pattern=r"analysis_config\.cc:\d{1,6}\] (?P<reason>Please use PaddlePaddle with (?P<op>GPU) version)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The predictor is configured for the GPU, and this build has none: the model runs on the CPU.",
+    help="Install paddlepaddle-gpu, without the plain package beside it.",
+    seen_in="Paddle 3.1 (run), ERROR",
+    matches=(
+        "E1130 15:52:44.039687  8395 analysis_config.cc:169] Please use PaddlePaddle with GPU version.",
+    ),
+)
+
+NOT_BUILT_IN = Rule(
+    id="paddle/not-built-in",
+    compiler=NAME,
+    anchor=("PaddlePaddle is not compiled with ", "To use Paddle-TensorRT, please compile with"),
+    pattern=r"(?:ValueError|RuntimeError): .{0,300}?(?P<reason>PaddlePaddle is not compiled with (?P<device>\w{1,40})|To use Paddle-(?P<engine>TensorRT), please compile with \w{1,40} first)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="This build lacks the device or the engine that the program asks for: the program ended, or went on without it.",
+    help="Install the package that is built with it (paddlepaddle-gpu, or a wheel with TensorRT).",
+    seen_in="Paddle 3.1 (run), an exception",
+    matches=(
+        "ValueError: The device should not be <re.Match object; span=(0, 5), match='gpu:0'>, since PaddlePaddle is not compiled with CUDA",
+        "RuntimeError: (PreconditionNotMet) To use Paddle-TensorRT, please compile with TENSORRT first. (at /paddle/paddle/fluid/inference/api/analysis_config.cc:786)",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=match["device"] or match["engine"], names=(match["device"] or match["engine"],)
+        ),
+    ),
+)
+
+
+def broken(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A break: its reason on the line below it, its line and the user's function on lines above."""
+    reason = match["why"]
+    if match["below"]:
+        reason = next((line.text.strip() for line in record.following(1)), "") or reason
+    at, code = None, None
+    for line in record.preceding(_NEARBY):
+        at = at or _LINE.match(line.text)
+        if code := _CODE.search(line.text):
+            break
+    report = by_groups(rule, record, match)._replace(reason=reason)
+    if not code:
+        yield report._replace(scope=Scope.UNKNOWN)
+        return
+    name = _HASH.sub("", code["name"]) if "@" in code[0] else code["name"]
+    where = Location(code["file"], int(at["line"]) if at else None, name)
+    yield report._replace(op=name, names=(name,), stack=(name,), files=(code["file"],), location=where)
+
+
+BROKEN = Rule(
+    id="paddle/graph-break",
+    compiler=NAME,
+    anchor=("[BreakGraph] ",),
+    pattern=r"^\[BreakGraph\] (?P<why>call function Break graph(?P<below>:)|break graph for if jump tensor|FOR_ITER sim for loop failed for: .*)",
+    kind=Kind.GRAPH_BREAK,
+    scope=Scope.SITE,
+    meaning="SOT can't trace what stands there: the graph ends, the code runs eager, and another graph begins behind it.",
+    help="Take the call out of the function, or write it with Paddle's operators; full_graph=True makes it an error.",
+    seen_in="Paddle 3.1 (run), SOT_LOG_LEVEL=3",
+    matches=(
+        '[EXECUTOR RUN] Start execute opcode: <code object forward at 0x7fac0c2f1830, file "/app/pad.py", line 7>\n'
+        "[Translate Executor 1] (line  10) PRECALL      0, stack is [NullVariable(object_202)]\n"
+        "[BreakGraph] call function Break graph:\n    Calling `Tensor.numpy` causes breakgraph.",
+        "[BreakGraph] break graph for if jump tensor",
+    ),
+    ignores=("[BreakGraph] is a word of SOT's log",),
+    read=broken,
+)
+
+LIMIT = Rule(
+    id="paddle/cache-limit",
+    compiler=NAME,
+    anchor=("[Cache] Exceed max ",),
+    pattern=r"^\[Cache\] (?P<reason>Exceed max (?:cache size|compile time per code), skip it)",
+    kind=Kind.RECOMPILE_LIMIT,
+    scope=Scope.UNKNOWN,
+    meaning="A function was compiled for too many shapes or values, or for too long: from here on it runs eager.",
+    help="Give the function an input_spec with dynamic sizes, and take changing numbers out of its arguments.",
+    seen_in="Paddle 3.1 (source), SOT_LOG_LEVEL=2",
+    matches=("[Cache] Exceed max cache size, skip it",),
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
+
+
+def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
+    """The default level shows no missing kernels, and no line shows that all was told."""
+    why = "the default level does not print missing kernels"
+    proof = dict.fromkeys(REQUIRED, Proof(State.UNOBSERVABLE, why, None, SETTING))
+    why = "the lines come as the program runs, and none shows its end"
+    others = evidence.reported & {Kind.COMPILE_ERROR, Kind.GRAPH_BREAK, Kind.RECOMPILE_LIMIT}
+    return proof | dict.fromkeys(others, Proof(State.UNPROVEN, why, None, SETTING))
+
 
 READER = Reader(
     name=NAME,
-    rules=(MISSING,),
+    rules=(MISSING, NO_GPU, NOT_BUILT_IN, BROKEN, LIMIT),
     markers=(),
     required=REQUIRED,
-    prove=shared.unshown("the default level does not print missing kernels", SETTING, *REQUIRED),
+    prove=prove,
     setting=SETTING,
     manual=__doc__,
-    silent="yes",
-    seen_in="Paddle 2.x and 3.x (source)",
+    silent="partly: a missing device is told, a missing kernel and a graph break are not",
+    seen_in="Paddle 3.1 (run), 2.x and 3.x (source)",
 )

@@ -125,4 +125,36 @@ def _spelled(what: str) -> tuple[str, ...]:
     return (f"{namespace}::{name}", what, name)
 
 
-RULES = (NOT_LEGALIZED, NOT_TRANSLATED)
+ERROR = Rule(
+    id="iree/error",
+    compiler=NAME,
+    anchor=(": error: ",),
+    pattern=r"^(?:loc\()?\"?(?P<where>[^\s\"]{1,500}?\.mlir(?:bc)?|<stdin>)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: error: "
+    r"(?P<why>(?!failed to (?:legalize operation|serialize executables?|configure executables|run (?:translation|configuration) of)\b|target backend ).*)",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The module was refused: nothing is compiled of it, whatever else the log shows.",
+    help="The line says what MLIR refuses, and the source line below it where.",
+    seen_in="3.1 to 3.13 (MLIR's own wording), ERROR",
+    matches=(
+        "track.mlir:7:10: error: missing GPU target in #hal.executable.target",
+        "rank.mlir:3:10: error: 'linalg.matmul' op inferred input/output operand #1 has shape's dimension #0 to be 24, but found 25",
+    ),
+    ignores=(
+        "track.c:7:10: error: expected ';' after expression",
+        "track.mlir:7:10: warning: op is not vectorized",
+    ),
+    # Where a line of the rules above says what was refused, that one tells.
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            hint=True,
+            op="*",
+            reason=match["why"],
+            files=(match["where"],),
+            location=Location(match["where"], int(match["at"])),
+        ),
+    ),
+)
+
+RULES = (NOT_LEGALIZED, NOT_TRANSLATED, ERROR)

@@ -184,8 +184,33 @@ PLUGIN_FAILED = Rule(
     read=of_plugin,
 )
 
+
+def implied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """That a call of Core failed: where a line below says of what, that one tells."""
+    below = (line.text.strip() for line in record.following(4))
+    why = next((text for text in below if text and not text.startswith("Exception from ")), "")
+    yield by_groups(rule, record, match)._replace(hint=True, reason=why or None)
+
+
+NOT_MADE = Rule(
+    id="openvino/model-not-made",
+    compiler=NAME,
+    anchor=("Exception from src/inference/src/cpp/core.cpp:",),
+    pattern=r"\bException from src/inference/src/cpp/core\.cpp:\d{1,6}:",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.UNKNOWN,
+    meaning="A model could not be read or compiled: the program ended, or its author caught the error and went on without it.",
+    help="The lines below say what failed.",
+    seen_in="2024.6 and 2025.2 (run), an exception",
+    matches=(
+        'second model on numpy: Exception from src/inference/src/cpp/core.cpp:109:\nException from src/inference/src/dev/core_impl.cpp:659:\nDevice with "FPGA" name is not registered in the OpenVINO Runtime',
+    ),
+    ignores=("Exception from src/inference/src/cpp/infer_request.cpp:223:",),
+    read=implied,
+)
+
 RULES = (
-    *openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED,
+    *openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE,
 )  # fmt: skip
 MARKERS = (
     *openvino_kernels.MARKERS,

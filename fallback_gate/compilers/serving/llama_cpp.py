@@ -4,8 +4,8 @@ r"""llama.cpp: ggml's layers, operators and graphs that are not on the device th
     sched_reserve: Flash Attention was auto, set to disabled
 
 **What falls back.** No GPU is found and all layers stay on the CPU. Flash attention, or another fused
-operator, is switched off, or its kernel for this type of cache was not built. An adapter's tensor or a sampler
-stays on the CPU. CUDA graphs are not used.
+operator, is switched off, runs on the CPU, or its kernel for this type of cache was not built. An adapter's tensor
+or a sampler stays on the CPU. CUDA graphs are not used.
 
 **At which setting it speaks.** By default; the reason why CUDA graphs or Vulkan's matrix cores are off, and a
 weight that is copied to another device, need `-v`.
@@ -16,7 +16,8 @@ a back end lacks goes to the CPU without a line: only `graph splits` rises.
 **What proves the end.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back
 end; the count of layers that were offloaded speaks of weights, not of operators.
 
-Wording from the source in llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp) and from public threads.
+Wording from the source in llama-cpp-python 0.3.36 (https://github.com/ggml-org/llama.cpp), from the build of October
+2026 and from public threads.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "llama.cpp"
-_OPENS = r"^(?:\d{1,4}\.\d\d\.\d{3}\.\d{3} )?(?:[DIWE] )?"
+_OPENS = r"^(?:\d{1,4}\.\d\d\.\d{3}\.\d{3} )?(?:[DIWE] (?:[a-z]{2,8} {1,20})?)?"  # `srv`, `cmn`: the part that speaks
 _MISMATCH = Pattern(
     r"(?P<reason>layer \d{1,6} is assigned to device \S{1,80} but .{1,120} is assigned to device \S{1,80}) \("
 )
@@ -92,7 +93,10 @@ WARMUP = Rule(
     meaning="The image or audio encoder runs without flash attention.",
     help="Look at the parameters of the operator in the lines below the message.",
     seen_in="b7000 and later (public threads), WARN",
-    matches=("warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",),
+    matches=(
+        "warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",
+        "0.01.843.056 W mtmd       warmup: WARNING: flash attention not supported by CUDA0, memory usage will increase",
+    ),
     read=_flash,
 )
 NO_GPU = Rule(
@@ -135,6 +139,24 @@ LORA = Rule(
         "load_tensors: tensor 'token_embd.weight' (q4_K) (and 0 others) cannot be used with preferred buffer type CPU_REPACK, using CPU instead",
     ),
     read=_tensor,
+)
+FLASH_ON_CPU = Rule(
+    id="llama-cpp/flash-attention-on-cpu",
+    compiler=NAME,
+    anchor=("flash attention is not supported by the current backend",),
+    pattern=_OPENS
+    + r"\w{1,80}: (?P<reason>flash attention is not supported by the current backend); falling back to CPU",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The back end has no kernel for flash attention: it runs on the CPU, with copies there and back in each layer.",
+    help="Switch flash attention off (-fa off), or use a cache type and a head size that the back end's kernel takes.",
+    seen_in="the build of October 2026 (its binary), WARN",
+    matches=(
+        "llama_init_from_model: flash attention is not supported by the current backend; falling back to CPU (performance will be degraded)",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op="flash_attn", names=("flash_attn", "flash attention")),
+    ),
 )
 CUDA_GRAPH = Rule(
     id="llama-cpp/cuda-graph-disabled",
@@ -185,7 +207,7 @@ SAMPLER = Rule(
         "backend sampling not supported with",
     ),
     pattern=_OPENS
-    + r"\w{1,80}: (?:sampler '(?P<op>[^']{1,80})' for seq_id = \d{1,9}, (?P<reason>cannot be offloaded to the backend)"
+    + r"\w{1,80}: (?:sampler '(?P<op>[^']{1,80})' for seq_id = -?\d{1,9}, (?P<reason>cannot be offloaded to the backend)"
     r"|device '[^']{1,80}' does not have support for op (?P<name>\S{1,80}) needed for sampler '(?P<layer>[^']{1,80})'"
     r"|backend sampling not supported with SPLIT_MODE_TENSOR; using CPU)",
     kind=Kind.DEVICE_FALLBACK,
@@ -195,6 +217,7 @@ SAMPLER = Rule(
     seen_in="0.3.36 (source), WARN",
     matches=(
         "llama_context: sampler 'dist' for seq_id = 0, cannot be offloaded to the backend",
+        "set_sampler: sampler 'top-n-sigma' for seq_id = -1, cannot be offloaded to the backend",
         "llama_sampler_backend_support: device 'Vulkan0' does not have support for op CUMSUM needed for sampler 'dist'",
         "set_sampler: backend sampling not supported with SPLIT_MODE_TENSOR; using CPU",
     ),
@@ -261,7 +284,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, CUDA_GRAPH, ATTENTION, SAMPLER, KERNEL),
+    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, FLASH_ON_CPU, CUDA_GRAPH, ATTENTION, SAMPLER, KERNEL),
     markers=(LOADED,),
     required=REQUIRED,
     prove=prove,

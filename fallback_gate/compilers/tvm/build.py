@@ -34,6 +34,7 @@ NAME = "tvm.build"
 MOST_OPERATORS = 200
 
 _NAME = Pattern(r"[A-Za-z_][\w.:]*")
+_NATIVE = Pattern(r"^\s*File \x22(?:[^\x22]{1,500}\.(?:cc|cpp|cu|h|hpp|pxi|pyx)|<[^\x22]{1,100}>)\x22, line ")
 _TUNING = Pattern(
     r"Error in (?:building|running)|Trial #|MeasureResult|Sending \d+ sample|RPCRunner|LocalBuilder"
 )
@@ -55,7 +56,11 @@ def _traceback(record: Record) -> list[str] | None:
 
 def _placed(report: Report, lines: list[str]) -> Report:
     """The report, with the frames of the user's own code."""
-    own = [line for line in lines if "-packages/" not in line.replace("\\", "/") and "/tvm/" not in line]
+    own = [
+        line
+        for line in lines
+        if "-packages/" not in line.replace("\\", "/") and "/tvm/" not in line and not _NATIVE.search(line)
+    ]
     stack = user_stack(own)
     return report._replace(stack=stack.functions, files=stack.files, location=stack.innermost)
 
@@ -128,7 +133,7 @@ FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
     anchor=("tvm.error.", "TVMError: "),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError): (?P<reason>.*)",
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError): (?P<reason>(?!.*Codegen is not found: ).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
@@ -139,7 +144,11 @@ FAILED = Rule(
         "tvm._ffi.base.TVMError: Traceback (most recent call last):",
         "TVMError: Check failed: false == true",
     ),
-    ignores=("    raise tvm.error.InternalError(msg)", "except TVMError: pass"),
+    ignores=(
+        "    raise tvm.error.InternalError(msg)",
+        "except TVMError: pass",
+        "tvm.error.InternalError: Check failed: (codegen.has_value()) is false: Codegen is not found: relax.ext.dnnl",
+    ),
     read=failed,
 )
 

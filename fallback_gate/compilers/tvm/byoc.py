@@ -18,7 +18,7 @@ generated and packed functions (`R.call_tir`, `R.call_dps_packed`) no longer tel
 **What proves the end.** A module that was printed whole: each function ends in its `return`, each function
 that is called is there, and so is the one that calls the partitions.
 
-Wording seen in 0.27 (run), and in the source of 0.8 to 0.19 for Relay.
+Wording seen in 0.25 and 0.27 (run), and in the source of 0.8 to 0.19 for Relay.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.tvm import names
+from fallback_gate.compilers.tvm import byoc_engines, names
+from fallback_gate.compilers.tvm.byoc_engines import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
-NAME = "tvm.byoc"
 LONGEST = 50_000  # lines of one printed module
 
 _DEF = Pattern(r"(?P<indent>\s+)def (?P<name>\w+)\(")
@@ -203,42 +203,7 @@ REFUSED = Rule(
     ),
 )
 
-NO_ENGINE = Rule(
-    id="tvm-byoc/no-engine",
-    compiler=NAME,
-    anchor=(
-        "runtime is not enabled. Please build with USE_",
-        "engine is not initialized. Please build with USE_",
-    ),
-    pattern=r"\b(?P<op>\w{1,40}) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with \w+)",
-    kind=Kind.DEVICE_FALLBACK,
-    scope=Scope.PROGRAM,
-    meaning="The partitions were made for an engine that this build of TVM does not have.",
-    help="Build TVM with the engine that the line names, or do not partition for it.",
-    seen_in="0.27 (source), WARNING",
-    matches=(
-        "[00:34:06] /project/src/runtime/extra/contrib/tensorrt/tensorrt_runtime.cc:532: Warning: TensorRT runtime is not enabled. Please build with USE_TENSORRT_RUNTIME.",
-        "[00:34:06] /project/src/runtime/extra/contrib/clml/clml_runtime.cc:1957: Warning: CLML engine is not initialized. Please build with USE_CLML_GRAPH_EXECUTOR.",
-    ),
-)
-
-NO_CACHE = Rule(
-    id="tvm-byoc/no-tuning-cache",
-    compiler=NAME,
-    anchor=("Tuning cache not ",),
-    pattern=r"Tuning cache not [cf]ound for symbol ?: ?(?P<op>\w+)",
-    kind=Kind.UNTUNED_CONFIG,
-    scope=Scope.OPERATOR,
-    meaning="The partition runs with CLML's default configuration: its tuning cache has no entry for it.",
-    help="Tune the partition (CLML_IS_TUNING_RUN) and ship its cache.",
-    seen_in="0.27 (source), WARNING",
-    matches=(
-        "[00:34:06] /project/src/runtime/extra/contrib/clml/clml_runtime.cc:267: Warning: Tuning cache not cound for symbol :tvmgen_default_clml_main_0 in file x.bin",
-    ),
-    read=names.of_fused,
-)
-
-RULES = (LEFT_OUT, REFUSED, NO_ENGINE, NO_CACHE)
+RULES = (LEFT_OUT, REFUSED, *byoc_engines.RULES)
 MARKERS = (
     Marker(
         id="tvm-byoc/module-printed",
@@ -258,6 +223,9 @@ SETTING = "print(mod.script()) right after partition_for_...(mod)"
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """A module that was printed whole shows all that a partition left out."""
     said = evidence.of("tvm-byoc/module-printed")
+    if Kind.COMPILE_ERROR in evidence.reported:
+        why = "a partition could not be compiled, and nothing shows that one was after all"
+        return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
     if ("whole",) in said and ("cut",) not in said:
         why = "the partitioned module is printed whole: what was left out would stand in it"
         shown = Proof(State.PROVEN, why, evidence.first("tvm-byoc/module-printed"))
