@@ -878,6 +878,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "expect fall back to non-int8": ("tensorrt",),
     "Engine could not be created from network": ("tensorrt",),
     "Failed to create engine from model": ("tensorrt",),
+    "launched without using CUDA graph launch": ("tensorrt",),
     "While parsing node number ": ("tensorrt",),
     "===== Summary =====": ("tensorrt",),
     "Engine generation completed in ": ("tensorrt",),
