@@ -919,6 +919,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "alling back to AllGatherReduceScatter": ("tensorrt_llm",),
     "AllGatherReduceScatter (fallback)": ("tensorrt_llm",),
     "AllReduce can": ("tensorrt_llm",),
+    "PiecewiseCapturedGraph: model is not ": ("tensorrt_llm",),
+    "DualModeCapturedGraph: num_tokens=": ("tensorrt_llm",),
     "[TensorRT-LLM][WARNING]": ("tensorrt_llm",),
     "Total time of building ": ("tensorrt_llm",),
     "TensorRT-LLM version: ": ("tensorrt_llm",),
