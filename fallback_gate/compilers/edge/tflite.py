@@ -10,6 +10,9 @@ kernels), and the graph is split around it. Where applying the delegate fails, t
 **At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
 each pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely.
 `Replacing a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE.
+A plugin of LiteRT 2 that compiles for an NPU says at INFO how many operators of a subgraph it takes, and Qualcomm's
+names the others at ERROR; ML Drift lists what it refuses at INFO. `Failed to apply compiler plugins` is no event:
+earlier versions print it for a model that was never meant for an NPU, too.
 
 **When it is silent.** Other delegates mostly tell the share alone: an event then names no operator. `Created
 TensorFlow Lite delegate` tells that the delegate is there, not that it took a node. XNNPACK is the CPU: its share
@@ -18,10 +21,6 @@ counts only where no other delegate is at work.
 **What proves the end.** The benchmark tool, which loads one model and looks at its graph: `will be completely
 executed by the delegate`, or `partially` and a GPU list that is whole. An application may load more models, and
 NNAPI may compute on the CPU itself.
-
-**LiteRT 2.** A plugin that compiles for an NPU says at INFO how many operators of a subgraph it takes, and
-Qualcomm's names the others at ERROR; ML Drift lists what it refuses at INFO. `Failed to apply compiler plugins` is no
-event: earlier versions print it for a model that was never meant for an NPU, too.
 
 Wording seen in the source of LiteRT 2.3 and TensorFlow 1.15 to 2.21, and in public threads.
 """
