@@ -196,6 +196,26 @@ def test_what_a_log_of_sglang_proves(
     assert proof[Kind.CUDAGRAPH_SKIP].state is proof[Kind.UNTUNED_CONFIG].state is state
 
 
+@pytest.mark.parametrize(
+    ("captured", "state"),
+    [
+        ("target decode", State.PROVEN),
+        ("target verify", State.PROVEN),
+        ("target prefill", State.UNPROVEN),
+        ("draft decode", State.UNPROVEN),
+    ],
+)
+def test_only_the_decode_graphs_of_the_target_prove_for_sglang(
+    captured: str, state: State, read: Read
+) -> None:
+    lines = (
+        SGLANG.format("") + "Load weight end. elapsed=18.1 s, type=G",
+        SGLANG.format("") + f"Capture {captured} CUDA graph end. elapsed=2.00 s, mem usage=1.00 GB, avail",
+    )
+    (proof,) = proof_of(read, "SGLang", *lines).values()
+    assert proof[Kind.CUDAGRAPH_SKIP].state is state
+
+
 def test_turbomind_itself_shows_that_lmdeploy_did_not_fall_back(read: Read) -> None:
     (proof,) = proof_of(read, "LMDeploy", "[TM][INFO] [BlockManager] block_size = 6 MB").values()
     assert proof[Kind.DEVICE_FALLBACK].state is State.PROVEN

@@ -75,6 +75,21 @@ NNAPI_CODE = Rule(
     matches=("E/tflite: Op code 67 is currently not delegated to NNAPI",),
     read=nnapi_code,
 )
+VX = Rule(
+    id="tflite/vx-unsupported",
+    compiler=NAME,
+    anchor=("Fallback unsupported op ",),
+    pattern=r"(?P<reason>Fallback unsupported op) (?P<code>\d{1,6}) to TfLite",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="VeriSilicon's NPU (in NXP's i.MX 8, say) does not take the operator: it runs on the CPU.",
+    help="The number is that of BuiltinOperator in the schema of TensorFlow Lite; 32 is a custom operator, "
+    "such as TFLite_Detection_PostProcess.",
+    seen_in="tflite-vx-delegate (source and public logs), WARNING, earlier ERROR",
+    matches=("WARNING: Fallback unsupported op 32 to TfLite",),
+    read=nnapi_code,
+)
 ARMNN = Rule(
     id="tflite/armnn-unsupported",
     compiler=NAME,
@@ -88,6 +103,21 @@ ARMNN = Rule(
     matches=(
         "ERROR: Operator TILE [69] is not supported by armnn_delegate.",
         "WARNING: DEQUANTIZE: not supported by armnn: in validate_arguments src/cpu/kernels/CpuDequantizeKernel.cpp:51: ITensor data type F16 not supported by this kernel",
+    ),
+)
+ARMNN_LAYER = Rule(
+    id="tflite/armnn-next-backend",
+    compiler=NAME,
+    anchor=(", falling back to the next backend",),
+    pattern=r"Layer of type (?P<op>\w{1,80}) is not supported on requested backend (?P<reason>\w{1,40} .{1,600}), falling back to the next backend",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Arm NN does not take the layer on the backend that was asked for: the next one of the list runs it, "
+    "mostly the plain loops of CpuRef.",
+    help=ARMNN.help,
+    seen_in="Arm NN 19 to 21 (source and public threads), WARNING",
+    matches=(
+        "WARNING: Layer of type DetectionPostProcess is not supported on requested backend CpuAcc for input data type QAsymm8 and output data type Float32 (reason: IsDetectionPostProcessSupported is not implemented [LayerSupportBase.cpp:171]), falling back to the next backend.",
     ),
 )
 FAILED = Rule(
@@ -230,7 +260,7 @@ BEGUN = Marker(
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
 _TOLD = (
-    GPU.id, NNAPI.id, NNAPI_CODE.id, ARMNN.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+    GPU.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
 )  # fmt: skip
 
 
@@ -282,7 +312,19 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(GPU, NNAPI, NNAPI_CODE, ARMNN, FAILED, OPENGL, NOT_PREPARED, NOT_FULLY, *litert.RULES),
+    rules=(
+        GPU,
+        NNAPI,
+        NNAPI_CODE,
+        VX,
+        ARMNN,
+        ARMNN_LAYER,
+        FAILED,
+        OPENGL,
+        NOT_PREPARED,
+        NOT_FULLY,
+        *litert.RULES,
+    ),
     markers=(CREATED, REPLACED, GPU_LIST, BENCHMARK, BEGUN, litert.SELECTED),
     required=REQUIRED,
     prove=prove,

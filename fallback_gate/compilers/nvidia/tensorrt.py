@@ -5,6 +5,7 @@ r"""tensorrt: NVIDIA TensorRT, by trtexec, its Python and C++ interface, DeepStr
 **What falls back.** On a machine with a Deep Learning Accelerator (Jetson, DRIVE) a layer that the DLA does not
 run is built for the GPU. Tactics that need more memory than there is are left out, so a slower one runs. A
 layer does not keep the precision that was asked for. A model that TensorRT can't read or build has no engine.
+trtexec goes on without the CUDA graph that it was asked for.
 
 **At which setting it speaks.** WARNING, which is the default everywhere. The list of layers, the timing cache
 and the end of the build are INFO: on in trtexec, in Python with `trt.Logger(trt.Logger.INFO)`. Some builds for
@@ -158,12 +159,25 @@ def _missing(evidence: Evidence) -> str | None:
     return "trtexec did not end" if "RUNNING" in states and "PASSED" not in states else None
 
 
+def _captured(evidence: Evidence) -> Proof:
+    """trtexec warns where it can't capture the graph that it was asked for; TensorRT itself captures none."""
+    states = {state for state, _ in evidence.of("tensorrt/trtexec")}
+    if "PASSED" in states and "FAILED" not in states:
+        why = "trtexec ended, and warns where it can't capture a CUDA graph"
+        return Proof(State.PROVEN, why, evidence.first("tensorrt/trtexec"))
+    why = "whether the program launches the engine as a CUDA graph is told by trtexec alone"
+    return Proof(State.UNOBSERVABLE, why, None, "trtexec --useCudaGraph")
+
+
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Each build of the process from its list of layers to its end."""
     missing = _missing(evidence)
     precision = "which precision each layer got is not said, but for the few that are refused"
     verbose = "trtexec --dumpLayerInfo --profilingVerbosity=detailed"
-    proof = {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, precision, None, verbose)}
+    proof = {
+        Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, precision, None, verbose),
+        Kind.CUDAGRAPH_SKIP: _captured(evidence),
+    }
     built = (Kind.DEVICE_FALLBACK, Kind.UNTUNED_CONFIG, Kind.COMPILE_ERROR)
     if missing:
         return proof | {kind: Proof(State.UNPROVEN, missing, None, SETTING) for kind in built}

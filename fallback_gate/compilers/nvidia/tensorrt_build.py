@@ -125,4 +125,20 @@ FAILED = Rule(
     read=of_failure,
 )
 
-RULES = (SKIPPED, NO_MEMORY, PRECISION, FAILED)
+UNCAPTURED = Rule(
+    id="tensorrt/cuda-graph-refused",
+    compiler=NAME,
+    anchor=("launched without using CUDA graph launch",),
+    pattern=r"The specified (?:--useCudaGraph|UseCudaGraph) flag has been ignored\. (?P<reason>The inference will be launched without using CUDA graph launch)",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.PROGRAM,
+    meaning="The engine has operations that can't be captured: each inference launches its kernels one by one.",
+    help="Look for loops, conditions and plugins that wait for the stream, and for shapes that depend on data.",
+    seen_in="8 to 10 (source of trtexec), WARNING; Paddle Inference 3 (source)",
+    matches=(
+        "[01/01/2026-00:00:00] [W] The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.",
+        "W0101 00:00:00.000000  4711 engine.cc:120] The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode. The specified UseCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.",
+    ),
+)
+
+RULES = (SKIPPED, NO_MEMORY, PRECISION, FAILED, UNCAPTURED)

@@ -7,17 +7,20 @@ memory, where no fused kernel was built for this head size, type and GPU. The tu
 takes a default tactic for a shape that it did not tune. Its experts run through CUTLASS where another back end
 was asked for, and collectives through NCCL.
 
-**At which setting it speaks.** WARNING, which is the default (`TLLM_LOG_LEVEL`, `--log_level`); how tokens go to their experts is told at INFO. The attention
-warning comes once for each layer and names none; the tuner's comes once for each operator.
+**At which setting it speaks.** WARNING, which is the default (`TLLM_LOG_LEVEL`, `--log_level`); how tokens go to
+their experts is told at INFO. The attention warning comes once for each layer and names none; the tuner's comes
+once for each operator.
 
-**When it is silent.** At ERROR. An engine that is loaded was built elsewhere. A server goes on choosing kernels
+**When it is silent.** A batch that fits no captured CUDA graph runs without one: only AutoDeploy tells it, at DEBUG
+(`AUTO_DEPLOY_LOG_LEVEL`). At ERROR. An engine that is loaded was built elsewhere. A server goes on choosing kernels
 as requests come: no line ends that.
 
 **What proves the end.** A build that ran to its end, in a log with warnings or notes of the C++ library: both
 loggers have a level of their own, and the attention warning is the library's.
 
 Wording from public threads on 0.10 to 1.3, and from the source of 0.12 to 1.3
-(https://github.com/NVIDIA/TensorRT-LLM, `tensorrt_llm/_torch/modules/fused_moe` and `cpp/tensorrt_llm/plugins`).
+(https://github.com/NVIDIA/TensorRT-LLM, `tensorrt_llm/_torch/modules/fused_moe`,
+`tensorrt_llm/_torch/auto_deploy` and `cpp/tensorrt_llm/plugins`).
 """
 
 from __future__ import annotations
@@ -170,6 +173,26 @@ COLLECTIVE = Rule(
     )(rule, record, match),
 )
 
+EAGER = Rule(
+    id="tensorrt-llm/auto-deploy-eager",
+    compiler=NAME,
+    anchor=("PiecewiseCapturedGraph: model is not ", "DualModeCapturedGraph: num_tokens="),
+    pattern=r"\[TRT-LLM AUTO-DEPLOY\](?: \[[^\]]{1,80}\]){1,4} (?P<reason>PiecewiseCapturedGraph: model is not a GraphModule"
+    r"|DualModeCapturedGraph: num_tokens=\d{1,9} exceeds largest bucket \w{1,9}), ",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.PROGRAM,
+    meaning="AutoDeploy runs batches with a prompt in them without a CUDA graph, kernel by kernel.",
+    help="Raise the largest of piecewise_num_tokens above the batches that are served, or bound their tokens.",
+    seen_in="1.3 (source), WARNING, for single batches DEBUG",
+    matches=(
+        "[05/04/2026-10:58:17] [TRT-LLM AUTO-DEPLOY] [RANK 0] [W] PiecewiseCapturedGraph: model is not a GraphModule, piecewise CUDA graph requires an FX GraphModule. Falling back to eager execution.",
+        "[05/04/2026-10:58:17] [TRT-LLM AUTO-DEPLOY] [D] DualModeCapturedGraph: num_tokens=9001 exceeds largest bucket 8192, falling back to eager",
+    ),
+    ignores=(
+        "[05/04/2026-10:58:17] [TRT-LLM AUTO-DEPLOY] [I] PiecewiseCapturedGraph: captured graphs for num_tokens=8192",
+    ),
+)
+
 MARKERS = (
     Marker(
         id="tensorrt-llm/library-speaks",
@@ -209,7 +232,11 @@ SETTING = "TLLM_LOG_LEVEL=INFO and --log_level info, and the log of the build to
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """A build to its end, with the C++ library's warnings on."""
     tuned = "the tuner speaks once for an operator, and no line ends its work"
-    proof = {Kind.UNTUNED_CONFIG: Proof(State.UNPROVEN, tuned)}
+    batches = "a batch that no captured graph fits is told by AutoDeploy alone, at DEBUG"
+    proof = {
+        Kind.UNTUNED_CONFIG: Proof(State.UNPROVEN, tuned),
+        Kind.CUDAGRAPH_SKIP: Proof(State.UNOBSERVABLE, batches, None, "AUTO_DEPLOY_LOG_LEVEL=DEBUG"),
+    }
     built, speaks = evidence.first("tensorrt-llm/built"), evidence.first("tensorrt-llm/library-speaks")
     if built is None:
         why = "no build ended in this log; a server goes on choosing kernels"
@@ -228,7 +255,7 @@ def version(evidence: Evidence) -> str | None:
 
 READER = Reader(
     name=NAME,
-    rules=(UNFUSED, NO_KERNEL, UNTUNED, MOE, COLLECTIVE),
+    rules=(UNFUSED, NO_KERNEL, UNTUNED, MOE, COLLECTIVE, EAGER),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

@@ -174,4 +174,23 @@ DROPPED = Rule(
     read=lambda rule, record, match: of_operator(rule, record, match, match["op"], match["layer"]),
 )
 
-RULES = (COUNTED, NODE, TYPES, TYPE, DROPPED)
+NPU = Rule(
+    id="onnxruntime/npu-unsupported",
+    compiler=NAME,
+    anchor=("Fallback unsupported op ",),
+    pattern=_HEAD
+    + r"(?P<reason>Fallback unsupported op) (?:\(node_unit\) )?(?P<op>[A-Za-z]\w{0,80}) {1,4}(?:to cpu|backward to devices like: cpu)",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The NPU's provider does not take the operator: it runs on a provider behind it, mostly the CPU.",
+    help="Replace the operator by what the NPU has, or move it to an end of the graph.",
+    seen_in="VSINPU of 1.19 to 1.27 and providers made after it (source), WARNING",
+    matches=(
+        "2026-11-30 00:23:11.0 [W:onnxruntime:Default, vsinpu_ep_graph.cc:83 SupportedOp] Fallback unsupported op (node_unit) ConvTranspose  to cpu.",
+        "2026-11-30 00:23:11.0 [W:onnxruntime:Default, vsinpu_ep_graph.cc:40 SupportedOp] Fallback unsupported op ConvTranspose  to cpu.",
+    ),
+    read=lambda rule, record, match: [of_operator(rule, record, match, match["op"])[0]._replace(hint=True)],
+)
+
+RULES = (COUNTED, NODE, TYPES, TYPE, DROPPED, NPU)
