@@ -443,7 +443,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Flex decoding failed, falling back": ("torch_npu.inductor",),
     "fallback index_select to tl.load": ("torch_npu.inductor",),
     "falling back to per-slice copies": ("torch_npu.inductor",),
-    "Fallback {n}x ": ("torch_npu.inductor",),
+    "# reason: ": ("torch_npu.inductor",),
     "Matmul fusion fallback op=": ("torch_npu.inductor",),
     "[select_algorithm] No timings": ("torch_npu.inductor",),
     "[select_algorithm] Fallback selected choice": ("torch_npu.inductor",),

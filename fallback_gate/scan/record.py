@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from re import Pattern
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unw
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
 _FILLER = FILLER.decode()
 _GOES_ON = GOES_ON.decode()
+BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 
 
@@ -172,10 +174,10 @@ class Record:
                     break
             yield Line(text, start)
 
-    def is_near(self, literal: bytes) -> bool:
-        """Whether this stands shortly before or behind its line: a cheap look, before its lines are read."""
+    def is_near(self, literal: bytes, *, behind: bool = True) -> bool:
+        """Whether this stands shortly before its line, or `behind` it: a cheap look before lines are read."""
         view, start = self.view, max(0, self.start - LONGEST_LINE)
-        return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE)) >= 0
+        return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE * behind)) >= 0
 
     def continued(
         self,
@@ -195,6 +197,16 @@ class Record:
         at = mine = self.end + 1
         given = 0
         while given < limit:
+            for line in () if own else self._bare(prefix, at):
+                view.spend()
+                text = line[len(prefix) :].removeprefix(" ")
+                if until and text.startswith(until):
+                    return
+                yield Line(text, at)
+                at = mine = at + len(line) + 1
+                given += 1
+                if given == limit:
+                    return
             view.spend()
             hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
@@ -223,6 +235,14 @@ class Record:
                 return
             given, mine = given + 1, at
             yield Line(text, hit)
+
+    def _bare(self, prefix: str, at: int) -> list[str]:
+        """The next whole lines, from the byte `at` on, that open with the prefix and need no closer look."""
+        block = bytes(self.view.buffer[at : min(self.view.end, at + BLOCK)])
+        lines = block[: block.rfind(b"\n") + 1]
+        if not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
+            return []
+        return list(takewhile(lambda line: line.startswith(prefix), lines.decode().split("\n")))
 
     def _opens_another(self, opens: Pattern[bytes], at: int, stop: int) -> bool:
         """Whether the record's writer opens another record on one of the lines between these bytes."""

@@ -70,7 +70,7 @@ def _raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
     at exit. torch.distributed puts the rank in front of it, and nothing in front of those.
     """
     log = opened(record.text, match, None)
-    if not log or not log.prefix or not record.is_near(b'  File "'):
+    if not log or not log.prefix or not record.is_near(b'  File "', behind=False):
         return
     before = (line.text for line in record.preceding(ending.NEAR + ending.FAR, ranks=True))
     if ending.raised(text for text in before if not parse(text)):
