@@ -27,7 +27,8 @@ process and compile ids; fallbacks are still read, and nothing is proven.
 **When it is silent at every level.** `set_stance("eager_on_recompile")`; a stance or `config.disable` that holds
 for a part of the run; a module whose forward is disabled, or `torch.compile(disable=True)`, beside others that
 compile; a frame without tensor operations; a reference algorithm that was compiled in full;
-scaled_dot_product_attention decomposed for lack of a fused kernel. An error that the program catches, and up to 2.8
+scaled_dot_product_attention decomposed for lack of a fused kernel; in a structured trace up to 2.10, what else a
+checkpointed function with a break in it runs. An error that the program catches, and up to 2.8
 a break that can't be resumed behind, are told by their frame alone, whose compile or trace does not end: unproven.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
