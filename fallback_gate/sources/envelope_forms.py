@@ -40,8 +40,10 @@ _TORCH = rf"[VDIWEC]\d{{4}} {_CLOCK}"
 _OWN = (
     r"(?:(?:[A-Z]|TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL"
     r"|trace|debug|info|notice|warn|warning|error|critical|fatal"
-    r"|AUTO|Autotuner|CoreML|CPU|GPU|NPU|IsEnoughWorkspace|LayoutInference|ONNXRuntimeError|Python Z3 Loop"
-    r"|Vulkan Partitioner|WS|aiter|cudnn_frontend|fused_moe|top_k validator|transformers)\]"
+    r"|AUTO|Autotuner|BreakGraph|Cache|CoreML|CPU|EXECUTOR RUN|GPU|NPU|IsEnoughWorkspace|LayoutInference"
+    r"|LpaiPartitionFallbackSupport|Neuropilot Backend|ONNXRuntimeError|Python Z3 Loop|QnnPartitioner"
+    r"|Translate Executor \d+|Vulkan Partitioner|WS|aiter|cudnn_frontend|fused_moe|select_algorithm|top_k validator"
+    r"|transformers)\]"
     r"|(?:TRT|TensorRT|OpenVINO|MIGraphX|MIOpen|PID|Pipeline)\b|__|[VDIWEC] |[VDIWEC]\d{4} )"
 )
 

@@ -1,0 +1,89 @@
+"""Room 3: the operators that delegates of TensorFlow Lite other than the GPU's name, each on a line of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.edge.tflite_gpu import NAME
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.scan.record import Record
+
+
+def nnapi_code(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The old form names the operator by its number alone."""
+    yield by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],))
+
+
+NNAPI = Rule(
+    id="tflite/nnapi-refused",
+    compiler=NAME,
+    anchor=("refused by NNAPI delegate: ",),
+    pattern=r"Operator (?P<op>\w{1,80}) \(v\d{1,4}\) refused by NNAPI delegate: (?P<reason>.{1,400})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Android's neural network API does not take the operator: it runs on the CPU.",
+    help="The line gives the reason: the version of the operator, of the API, or the quantisation.",
+    seen_in="TensorFlow Lite 2.3 to 2.9 (public threads), WARNING",
+    matches=("WARNING: Operator QUANTIZE (v2) refused by NNAPI delegate: OP Version different from 1",),
+)
+NNAPI_CODE = Rule(
+    id="tflite/nnapi-code",
+    compiler=NAME,
+    anchor=("is currently not delegated to NNAPI",),
+    pattern=r"Op code (?P<code>\d{1,6}) (?P<reason>is currently not delegated to NNAPI)",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=NNAPI.meaning,
+    help="The number is that of BuiltinOperator in the schema of TensorFlow Lite.",
+    seen_in="TensorFlow Lite 1.13 (public threads)",
+    matches=("E/tflite: Op code 67 is currently not delegated to NNAPI",),
+    read=nnapi_code,
+)
+VX = Rule(
+    id="tflite/vx-unsupported",
+    compiler=NAME,
+    anchor=("Fallback unsupported op ",),
+    pattern=r"(?P<reason>Fallback unsupported op) (?P<code>\d{1,6}) to TfLite",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="VeriSilicon's NPU (in NXP's i.MX 8, say) does not take the operator: it runs on the CPU.",
+    help="The number is that of BuiltinOperator in the schema of TensorFlow Lite; 32 is a custom operator, "
+    "such as TFLite_Detection_PostProcess.",
+    seen_in="tflite-vx-delegate (source and public logs), WARNING, earlier ERROR",
+    matches=("WARNING: Fallback unsupported op 32 to TfLite",),
+    read=nnapi_code,
+)
+ARMNN = Rule(
+    id="tflite/armnn-unsupported",
+    compiler=NAME,
+    anchor=("is not supported by armnn_delegate.", ": not supported by armnn: "),
+    pattern=r"(?:Operator |\s|^)(?P<op>[A-Z][A-Z0-9_]{1,80})(?: \[\d{1,6}\] is not supported by armnn_delegate\.|: not supported by armnn: (?P<reason>.{1,400}))",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Arm NN does not take the operator: TensorFlow Lite runs it by its own kernels.",
+    help="Take a later release of Arm NN, or the type that the line asks for.",
+    seen_in="Arm NN 22 to 23 (source and public threads)",
+    matches=(
+        "ERROR: Operator TILE [69] is not supported by armnn_delegate.",
+        "WARNING: DEQUANTIZE: not supported by armnn: in validate_arguments src/cpu/kernels/CpuDequantizeKernel.cpp:51: ITensor data type F16 not supported by this kernel",
+    ),
+)
+ARMNN_LAYER = Rule(
+    id="tflite/armnn-next-backend",
+    compiler=NAME,
+    anchor=(", falling back to the next backend",),
+    pattern=r"Layer of type (?P<op>\w{1,80}) is not supported on requested backend (?P<reason>\w{1,40} .{1,600}), falling back to the next backend",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="Arm NN does not take the layer on the backend that was asked for: the next one of the list runs it, "
+    "mostly the plain loops of CpuRef.",
+    help=ARMNN.help,
+    seen_in="Arm NN 19 to 21 (source and public threads), WARNING",
+    matches=(
+        "WARNING: Layer of type DetectionPostProcess is not supported on requested backend CpuAcc for input data type QAsymm8 and output data type Float32 (reason: IsDetectionPostProcessSupported is not implemented [LayerSupportBase.cpp:171]), falling back to the next backend.",
+    ),
+)
