@@ -124,8 +124,8 @@ class Gathered:
             and (self.location is None or _vague(there) < _vague(self.location))
         ):
             self.location = there
-        if self.op == "*":
-            self.op = report.op
+        if self.op == "*" or (self.op < report.op and self.op.casefold() == report.op.casefold()):
+            self.op = report.op  # of two that differ in case alone, the same one in whatever order they come
         self.scope = max(self.scope, report.scope, key=_WIDTH.__getitem__)
 
     def absorb(self, other: Gathered, as_named: bool = False) -> None:

@@ -55,6 +55,12 @@ def test_the_same_report_again_is_the_same_event() -> None:
     assert event.line == 2
 
 
+@pytest.mark.parametrize("ops", [("TopK", "topk"), ("topk", "TopK")])
+def test_of_two_names_that_differ_in_case_the_same_is_told_in_any_order(ops: tuple[str, str]) -> None:
+    (event,) = folded(*(report(op, position) for position, op in enumerate(ops)))
+    assert (event.op, event.count) == ("topk", 2)
+
+
 @pytest.mark.parametrize(
     "again", ["aten.topk", "aten.topk.default", "torch.ops.aten.topk.default", "ATen::topk"]
 )
