@@ -164,7 +164,8 @@ class Evidence:
                     again = self.again.setdefault(marker, {})
                     again[fact] = again.get(fact, 0) + times
                 mine.setdefault(fact, position)
-            self.counts[marker] = self.counts.get(marker, 0) + other.counts.get(marker, 0)
+        for marker, count in other.counts.items():
+            self.counts[marker] = self.counts.get(marker, 0) + count
         for marker, position in other.last.items():
             self.last[marker] = max(position, self.last.get(marker, position))
         self.reported |= other.reported

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.compilers import near_miss
 from fallback_gate.compilers.log import LogEvidence
-from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Sighting
+from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Sighting
 from fallback_gate.model import Kind, ProcessKey, Report, Scope
 from fallback_gate.scan.window import Extent
 
@@ -54,6 +54,31 @@ def test_the_time_of_a_report_counts_as_that_of_a_sighting() -> None:
         found.count(Report("a/x", "a", Kind.OP_FALLBACK, Scope.OPERATOR, "op", 1, "", when=when))
     assert (found.span, found.first_time, found.now, found.back) == ((3.0, 7.0), 5.0, 7.0, 2.0)
     assert (found.reported, found.rules) == ({Kind.OP_FALLBACK}, {"a/x": 4})
+
+
+def test_what_two_parts_of_a_process_say_is_pooled() -> None:
+    def report(id: str, kind: Kind) -> Report:
+        return Report(id, "a", kind, Scope.OPERATOR, "op", 1, "")
+
+    marker = Marker("m/x", "a", ("x",), "x", "", "", ())
+    one, other = evidence([("a", ("x",), 5.0)], 9), evidence([("a", ("y",), 3.0), ("b", ("z", "z"), 8.0)], 2)
+    for id, kind in (("a/x", Kind.OP_FALLBACK), ("a/x", Kind.OP_FALLBACK), ("a/y", Kind.GRAPH_BREAK)):
+        one.count(report(id, kind))
+    other.count(report("a/x", Kind.EAGER_FRAME))
+    one.trouble, other.trouble = ["cut"], ["more"]
+    one.settings, other.markers, one.sealed = {"A": "1"}, {"m/x": marker}, True
+    one.merge(other)
+    assert one.facts == {"a": {("x",): 9, ("y",): 2}, "b": {("z", "z"): 3}}
+    assert (one.counts, one.last) == ({"a": 2, "b": 1}, {"a": 9, "b": 3})
+    assert one.reported == {Kind.OP_FALLBACK, Kind.GRAPH_BREAK, Kind.EAGER_FRAME}
+    assert one.rules == {"a/x": 3, "a/y": 1}
+    assert one.trouble == ["cut", "more"]
+    assert (one.settings, one.markers, one.sealed) == ({"A": "1"}, {"m/x": marker}, False)
+    assert one.span == (3.0, 8.0)
+    late = Evidence(settings={"B": "2"}, sealed=True)
+    late.merge(Evidence(sealed=True, markers={"m/x": marker}, settings={"A": "1"}))
+    assert (late.settings, late.markers, late.sealed) == ({"B": "2"}, {"m/x": marker}, True)
+    assert (one.first("a"), one.first("b"), one.first("c")) == (2, 3, None)
 
 
 def near(count: int, at: int = 1) -> near_miss.NearMiss:

@@ -103,6 +103,11 @@ LONG = "x" * 4097
             ("pattern",),
             "takes longer",
         ),
+        (
+            {"anchor": "aaaa", "pattern": "(a|aa)+$", "matches": (A + "!",), "ignores": ()},
+            ("pattern",),
+            "takes longer",
+        ),
     ],
 )
 def test_faults(changed: dict[str, object], key: tuple[str | int, ...], word: str) -> None:
@@ -128,6 +133,18 @@ def test_a_number_in_an_anchor_is_what_the_scan_takes_for_one() -> None:
 def test_a_message_in_a_form_that_is_never_taken_for_one_is_a_fault(line: str) -> None:
     (fault,) = faults(replace(GOOD, matches=(line,)))
     assert (fault.key, "a comment" in fault.what) == (("matches", 0), True)
+
+
+def test_each_line_is_tried_whatever_is_wrong_with_those_before_it() -> None:
+    lines = (
+        "acme: no kernel for\nsort",
+        "# acme: no kernel for sort",
+        "acme: no kernel",
+        "acme: no kernel for x",
+    )
+    said = replace(GOOD, matches=lines, ignores=("acme: no kernel for x", "acme: no kernel for y"))
+    keys = [fault.key for fault in faults(said)]
+    assert keys == [("matches", 0), ("matches", 1), ("matches", 2), ("ignores", 0), ("ignores", 1)]
 
 
 def test_all_faults_at_once() -> None:
@@ -399,6 +416,22 @@ def test_each_group_tells_its_part(pattern: str, line: str, op: str, place: Loca
     (found,) = _told(replace(GOOD, pattern=pattern, ignores=()), f"acme: no kernel for {line}\n")
     assert (found.op, found.location) == (op, place)
     assert found.files == ((place.file,) if place and place.file else ())
+
+
+def test_a_message_whole() -> None:
+    said = replace(
+        GOOD,
+        pattern=r"acme: no kernel for (?P<op>\S+) in (?P<layer>\S+), (?P<function>\S+) (?P<file>\S+):(?P<line>\d+): (?P<reason>.+)",
+        meaning="No kernel.",
+        next="Write one.",
+    )
+    line = "acme: no kernel for aten.sort.stable in l.0, f m.py:7: no lowering"
+    (found,) = _told(said, f"acme: begins\n{line}\n")
+    assert found == Report(
+        id="acme/no-kernel", compiler="acme", kind=Kind.OP_FALLBACK, scope=Scope.OPERATOR, op="aten::sort", position=2,
+        text=line, names=("aten::sort", "aten.sort.stable"), stack=("f",), files=("m.py",), reason="no lowering",
+        location=Location("m.py", 7, "f"), layer="l.0", help="No kernel. Write one.",
+    )  # fmt: skip
 
 
 def test_the_end_of_a_line_in_a_pattern_is_that_of_any_line() -> None:
