@@ -78,7 +78,7 @@ def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Ma
     text = record.text
     if rule.limit is None:
         return (match for match in compiled(rule.pattern).finditer(text) if is_said(text, match))
-    below = record.following(rule.lines - 1) if isinstance(rule, Rule) and rule.lines > 1 else ()
+    below = record.following(rule.lines - 1) if isinstance(rule, Rule) else ()
     found = _within_limit(rule, rule.limit, "\n".join((text, *(line.text for line in below))), budget)
     return (match for match in found if match.start() <= len(text) and is_said(text, match))
 

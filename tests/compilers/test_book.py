@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS, near_miss
+from fallback_gate.compilers import READERS, near_miss, shared
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.library import Library, anchors_of
 from fallback_gate.compilers.log import LogEvidence, read_log, read_waiting
@@ -150,6 +150,19 @@ def test_own_markers_are_given_to_each_process() -> None:
     assert [one["acme"].trouble for one in found.said.processes.values()] == [[], []]
 
 
+@pytest.mark.parametrize(
+    ("ops", "told"),
+    [
+        ("sort, aten::topk", [("sort", Scope.OPERATOR), ("aten::topk", Scope.OPERATOR)]),
+        ("7 of them", [("of", Scope.OPERATOR), ("them", Scope.OPERATOR)]),
+        ("[]", [("*", Scope.UNKNOWN)]),
+    ],
+)
+def test_a_list_that_names_nothing_names_no_operator(ops: str, told: list[tuple[str, Scope]]) -> None:
+    read = rule(pattern="acme fell: (?P<ops>.*)", limit=None, read=shared.listed)
+    assert [(one.op, one.scope) for one in Read(Book({}, [read]), f"acme fell: {ops}").reports] == told
+
+
 def test_what_only_the_whole_log_tells() -> None:
     def conclude(evidence: Evidence) -> Iterable[Report]:
         if evidence.facts:
@@ -173,6 +186,9 @@ def test_a_pattern_out_of_time_leaves_no_proof() -> None:
     slow = rule(pattern="(acme|a|aa| fell )+$", limit=60)  # what is left for the log ends it
     found = Read(Book({}, [slow]), "acme fell " + "a" * 60 + "!", budget=Budget(left=0.01))
     assert "took more than 10 s on this log" in (found.said.extent.problem or "")
+    slow = rule(pattern=slow.pattern, limit=0.01)
+    found = Read(Book({}, [slow]), "acme fell " + "a" * 60 + "!", budget=Budget(left=0.01))
+    assert "rule acme/fell took more than 0.01 s" in (found.said.extent.problem or "")
     left = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.9))
     assert (len(left.reports), left.said.extent.problem) == (1, None)
     spent = Read(Book({}, [FELL]), "acme fell a", budget=Budget(left=0.0))

@@ -64,14 +64,15 @@ def test_what_two_parts_of_a_process_say_is_pooled() -> None:
     one, other = evidence([("a", ("x",), 5.0)], 9), evidence([("a", ("y",), 3.0), ("b", ("z", "z"), 8.0)], 2)
     for id, kind in (("a/x", Kind.OP_FALLBACK), ("a/x", Kind.OP_FALLBACK), ("a/y", Kind.GRAPH_BREAK)):
         one.count(report(id, kind))
-    other.count(report("a/x", Kind.EAGER_FRAME))
+    for id in ("a/x", "a/z"):
+        other.count(report(id, Kind.EAGER_FRAME))
     one.trouble, other.trouble = ["cut"], ["more"]
     one.settings, other.markers, one.sealed = {"A": "1"}, {"m/x": marker}, True
     one.merge(other)
     assert one.facts == {"a": {("x",): 9, ("y",): 2}, "b": {("z", "z"): 3}}
     assert (one.counts, one.last) == ({"a": 2, "b": 1}, {"a": 9, "b": 3})
     assert one.reported == {Kind.OP_FALLBACK, Kind.GRAPH_BREAK, Kind.EAGER_FRAME}
-    assert one.rules == {"a/x": 3, "a/y": 1}
+    assert one.rules == {"a/x": 3, "a/y": 1, "a/z": 1}
     assert one.trouble == ["cut", "more"]
     assert (one.settings, one.markers, one.sealed) == ({"A": "1"}, {"m/x": marker}, False)
     assert one.span == (3.0, 8.0)
@@ -79,6 +80,18 @@ def test_what_two_parts_of_a_process_say_is_pooled() -> None:
     late.merge(Evidence(sealed=True, markers={"m/x": marker}, settings={"A": "1"}))
     assert (late.settings, late.markers, late.sealed) == ({"B": "2"}, {"m/x": marker}, True)
     assert (one.first("a"), one.first("b"), one.first("c")) == (2, 3, None)
+
+
+def test_what_began_before_it_was_written_is_in_the_span_of_time() -> None:
+    found = Evidence()
+    assert found.times("a", ("x",)) == 0
+    for when, since, span in ((5.0, None, (5.0, 5.0)), (9.0, 6.0, (5.0, 9.0)), (8.0, 2.0, (2.0, 9.0))):
+        found.add(Sighting("a", 1, ("x",), when=when, since=since))
+        assert found.span == span
+    assert found.times("a", ("x",)) == 3
+    found.add(Sighting("b", 5))
+    found.add(Sighting("b", 3))
+    assert found.last == {"a": 1, "b": 5}
 
 
 def near(count: int, at: int = 1) -> near_miss.NearMiss:

@@ -418,6 +418,22 @@ def test_each_group_tells_its_part(pattern: str, line: str, op: str, place: Loca
     assert found.files == ((place.file,) if place and place.file else ())
 
 
+def test_a_message_begins_on_its_line_and_is_not_told_of() -> None:
+    assert (
+        _told(replace(RECORD, pattern=r"reason: (?P<reason>.+)"), "acme: left sort\n  reason: shape\n") == []
+    )
+    said = "acme: no kernel for a"
+    quoted = [
+        f"# {said}",
+        f"+ echo {said}",
+        f"> {said}",
+        f"$ echo {said}",
+        f'user: "{said}"',
+        said[:-1] + "b",
+    ]
+    assert [one.op for one in _told(GOOD, "\n".join(quoted))] == ["b"]
+
+
 def test_a_message_whole() -> None:
     said = replace(
         GOOD,
