@@ -22,10 +22,12 @@ _SIGNAL = "(?:Segmentation fault|Killed|Aborted|Terminated|Bus error|Illegal ins
 _FAILED = Pattern(
     rf"{_SIGNAL}(?: \(core dumped\))?\s*$|.{{0,200}}: line \d{{1,6}}: +\d+ {_SIGNAL}\b"  # a shell's
     r"|terminate called after throwing an instance of "
-    r"|(?:##\[error\])?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
+    r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
+)
+_JOB_FAILED = Pattern(  # behind which a CI system still tidies up
+    r"(?:##\[error\])?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
     r"|ERROR: Job failed(?::|$)|(?:ERROR: )?script returned exit code [1-9]|Exited with code exit status [1-9]"
     r"|.{0,80}error: .{0,80}: Exited with exit code [1-9]|.{0,40}\bCANCELLED AT .{0,80}\bDUE TO "
-    r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
 
 
@@ -41,8 +43,7 @@ def raised(lines: Iterable[str]) -> bool:
 def failed(lines: Iterable[str]) -> str | None:
     """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
     None where nothing tells so."""
-    rest = filter(str.strip, lines)
-    last = list(islice(rest, NEAR))
-    if said := next(filter(_FAILED.match, last), None):
+    some = list(islice(filter(str.strip, lines), FAR))
+    if said := next(chain(filter(_FAILED.match, some[:NEAR]), filter(_JOB_FAILED.match, some)), None):
         return f"the run failed, as the log's end says: {said.strip()[:120]}"
-    return "the run failed: an exception ends the log" if raised(chain(last, rest)) else None
+    return "the run failed: an exception ends the log" if raised(some) else None

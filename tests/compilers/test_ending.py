@@ -63,6 +63,8 @@ TORCHRUN = [
             True,
         ),
         (["##[error]Process completed with exit code 137.", "Post job cleanup."], True),
+        (["##[error]Process completed with exit code 1.", *["Removing a file of the runner"] * 60], True),
+        (["Killed", *["served a request"] * ending.NEAR], False),
         (["ERROR: Job failed: exit code 1"], True),
         (["ERROR: script returned exit code 1", "Finished: FAILURE"], True),
         (["srun: error: node7: task 0: Exited with exit code 1"], True),
