@@ -197,7 +197,7 @@ class Record:
         at = mine = self.end + 1
         given = 0
         while given < limit:
-            for line in () if own else self._bare(prefix, at):
+            for line in () if own else self._bare(prefix, at, BLOCK if given else BLOCK // 4):
                 view.spend()
                 text = line[len(prefix) :].removeprefix(" ")
                 if until and text.startswith(until):
@@ -236,9 +236,9 @@ class Record:
             given, mine = given + 1, at
             yield Line(text, hit)
 
-    def _bare(self, prefix: str, at: int) -> list[str]:
+    def _bare(self, prefix: str, at: int, size: int) -> list[str]:
         """The next whole lines, from the byte `at` on, that open with the prefix and need no closer look."""
-        block = bytes(self.view.buffer[at : min(self.view.end, at + BLOCK)])
+        block = bytes(self.view.buffer[at : min(self.view.end, at + size)])
         lines = block[: block.rfind(b"\n") + 1]
         if not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
             return []

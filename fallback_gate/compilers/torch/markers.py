@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from re import Match
 
-from fallback_gate.compilers import ending
 from fallback_gate.compilers.rule import Marker, Sighting
+from fallback_gate.compilers.torch.at_exit import raised
 from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
 from fallback_gate.scan.record import Record
@@ -63,18 +63,6 @@ def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
     else:
         frames = tuple(f"{name} {place}" for name, place in listed)
         yield Sighting(marker.id, record.position, ("whole", *frames), log.pid, None, log.when)
-
-
-def _raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """That an exception ended the program: its traceback is the last that was written before PyTorch's records
-    at exit. torch.distributed puts the rank in front of it, and nothing in front of those.
-    """
-    log = opened(record.text, match, None)
-    if not log or not log.prefix or not record.is_near(b'  File "', behind=False):
-        return
-    before = (line.text for line in record.preceding(ending.NEAR + ending.FAR, ranks=True))
-    if ending.raised(text for text in before if not parse(text)):
-        yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
 
 
 def _marker(
@@ -203,7 +191,7 @@ MARKERS = (
             f"AssertionError\n{_I}TorchDynamo attempted to trace the following frames: [",
         ),
         ignores=(f"served 12 requests\n{_I}TorchDynamo attempted to trace the following frames: [",),
-        read=_raised,
+        read=raised,
     ),
     _marker(
         "dynamo-debug",
