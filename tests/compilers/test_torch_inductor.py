@@ -367,5 +367,8 @@ def test_a_cpu_kernel_in_the_wrapper_of_a_gpu_graph(read: Read) -> None:
     }
     assert {r.compile_id for r in reports} == {"0/0"}
     assert read(*(line for line in wrapper if "Guard" not in line)).reports == []
+    for mine, other in (("2606 torch", "2607 torch"), ("[0/0]", "[1/0]")):
+        mixed = [line.replace(mine, other) if "cpp_fused" in line else line for line in wrapper]
+        assert read(*mixed).reports == []
     assert read(*(line for line in wrapper if "cpp_fused" not in line)).reports == []
     assert read(*(line.replace("__output_code", "__aot_graphs") for line in wrapper)).reports == []

@@ -165,8 +165,9 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     found: dict[str, Line] = {}
     for line in chain(record.preceding(NEAR_GUARD), record.following(NEAR_GUARD)):
         inner = parse(line.text) if log else None
-        code = inner.message if inner else line.text[1:]
-        if (inner is None or inner.artifact == "output_code") and (kernel := _CPU_KERNEL.match(code)):
+        if log and (not inner or _whose(inner) != _whose(log)):
+            continue
+        if kernel := _CPU_KERNEL.match(inner.message if inner else line.text.removeprefix("\t")):
             found.setdefault(kernel["name"], line)
     for name, line in found.items():
         report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
@@ -176,6 +177,10 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             site=f"{log.frame if log else ''} {name}".strip(),
             reason=f"the wrapper of an accelerator's graph calls {name}, which runs on the CPU",
         )
+
+
+def _whose(log: LogRecord) -> tuple[int | None, str, str | None]:
+    return log.pid, log.compile_id, log.artifact
 
 
 NEAR_GUARD = 40  # lines
