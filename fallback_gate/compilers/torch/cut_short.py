@@ -13,7 +13,7 @@ from re import Match
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.frames import LONGEST_ERROR, of_frame
 from fallback_gate.compilers.torch.graph_breaks import HELP
-from fallback_gate.compilers.torch.log import NAME, RAISED, base, messages, opened, user_stack
+from fallback_gate.compilers.torch.log import NAME, RAISED, base, messages, opened, told_by, user_stack
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -48,16 +48,12 @@ def left_to_eager(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
         report = base(rule, record, log, "*", Scope.UNKNOWN, reason=reason)
     yield report
     stack = user_stack(takewhile(lambda line: not line.startswith("Traceback "), said))
-    if where := stack.innermost:
+    if stack.innermost:
         yield report._replace(
             id="torch/graph-break",
             kind=Kind.GRAPH_BREAK,
             scope=Scope.SITE,
-            op=where.function or "*",
-            names=(where.function,) if where.function else (),
-            stack=stack.functions,
-            files=stack.files,
-            location=where,
+            **told_by(stack),
             reason=cause or "torch.compile cannot resume from this graph break",
         )
 

@@ -23,6 +23,7 @@ from fallback_gate.compilers.torch.log import (
     messages,
     opened,
     parse,
+    told_by,
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
@@ -173,20 +174,7 @@ def guard_failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         (message.strip() for message in said if RAISED.match(message)), "its guards could not be made"
     )
     at = next((i for i, message in enumerate(said) if message.startswith("User stack:")), len(said))
-    stack = user_stack(said[at + 1 :])
-    where = stack.innermost
-    op = (where.function if where else None) or "*"
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        names=(op,) if op != "*" else (),
-        stack=stack.functions,
-        files=stack.files,
-        location=where,
-        reason=reason,
-    )
+    yield base(rule, record, log, **told_by(user_stack(said[at + 1 :])), reason=reason)
 
 
 def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:

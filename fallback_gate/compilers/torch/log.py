@@ -271,3 +271,15 @@ def user_stack(lines: Iterable[str]) -> UserStack:
     functions = dict.fromkeys(name for name in named if name and not name.startswith("<module"))
     files = dict.fromkeys(frame.file for frame in inner_first if frame.file)
     return UserStack(tuple(functions), tuple(files), inner_first[0])
+
+
+def told_by(stack: UserStack) -> dict[str, Any]:
+    """What a report takes from the user's stack: the function innermost in it is what the message is about."""
+    name = stack.innermost.function if stack.innermost else None
+    return {
+        "op": name or "*",
+        "names": (name,) if name else (),
+        "stack": stack.functions,
+        "files": stack.files,
+        "location": stack.innermost,
+    }
