@@ -40,7 +40,7 @@ class Budget:
 def read_rule(rule: Rule, record: Record, budget: Budget) -> Iterable[Report]:
     """The reports of one rule on one record; empty where its pattern does not match."""
     if rule.read:
-        match = next(_matches(rule, record, budget), None)
+        match = _first(rule, record, budget)
         return rule.read(rule, record, match) if match else ()
     found = {match.groups(): match for match in _matches(rule, record, budget)}
     return [by_groups(rule, record, match) for match in found.values()]
@@ -51,7 +51,7 @@ def read_marker(marker: Marker, record: Record, budget: Budget) -> Iterable[Sigh
 
     Each line of a user's marker is kept: in which order they come is what they prove.
     """
-    match = next(_matches(marker, record, budget), None)
+    match = _first(marker, record, budget)
     if marker.limit is not None and (match or _ends_otherwise(marker, record.text)):
         id = marker.id if match else marker.id + OTHERWISE
         return (Sighting(id, record.position, (str(record.position),)),)
@@ -73,6 +73,16 @@ def says_anchor(entry: Rule | Marker, text: str) -> bool:
     return any(anchor and is_said(text, anchor) for anchor in anchors)
 
 
+def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | None:
+    """The first of the matches."""
+    if rule.limit is not None:
+        return next(_matches(rule, record, budget), None)
+    for match in compiled(rule.pattern).finditer(record.text):
+        if is_said(record.text, match):
+            return match
+    return None
+
+
 def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:
     """Where the pattern matches and the line is not telling of a message that somebody else may print."""
     text = record.text
@@ -85,7 +95,7 @@ def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Ma
 
 def is_said(text: str, match: Match[str]) -> bool:
     """Whether the line says it itself, rather than quoting it."""
-    if text[: match.start()].count('"') % 2:
+    if text.count('"', 0, match.start()) % 2:
         return False
     marked = "# " in text or "+ " in text or "> " in text or "$ " in text
     return not (marked and _ASIDE.match(text))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from threading import get_ident
 
 from fallback_gate.scan.pieces import PIECES
@@ -137,10 +137,15 @@ def ranks_in(text: memoryview) -> set[tuple[bool, int]]:
             if (number := int(rank)) < MOST_RANKS:
                 found.add((name == b"default", number))
         return found
-    every = [b"%s%d]:" % (name, rank) for name in _NUMBERED for rank in range(MOST_RANKS)]
 
     def seen(place: int, *_: object) -> None:
         found.add((place >= MOST_RANKS, place % MOST_RANKS))
 
-    database(every, once=True)(text, match_event_handler=seen)
+    database(_every_rank(), once=True)(text, match_event_handler=seen)
     return found
+
+
+@cache
+def _every_rank() -> tuple[bytes, ...]:
+    """How each rank may number a line: those of a job, then those of a host."""
+    return tuple(b"%s%d]:" % (name, rank) for name in _NUMBERED for rank in range(MOST_RANKS))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 from re import Pattern
 from typing import NamedTuple
 
@@ -185,40 +184,42 @@ class Record:
         limit: int,
         until: str | tuple[str, ...] | None = None,
         opens: Pattern[bytes] | None = None,
-    ) -> Iterator[Line]:
-        """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` lines.
+    ) -> Iterator[tuple[str, int]]:
+        """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` of them.
 
-        For compilers that repeat the whole prefix on each physical line of a record. A line that starts
-        with `until` (or one of these) opens the next record, and so does one that `opens` matches and that
-        has another prefix: a writer ends a record before it begins the next one.
+        Each as in a `Line`, but no `Line`: there are many. For compilers that repeat the whole prefix on each
+        physical line of a record. A line that starts with `until` (or one of these) opens the next record, as
+        does one that `opens` matches with another prefix: a writer ends a record before the next one.
         """
         view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
         own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])
         at = mine = self.end + 1
         given = 0
         while given < limit:
-            for line in () if own else self._bare(prefix, at, BLOCK if given else BLOCK // 4):
-                view.spend()
-                text = line[len(prefix) :].removeprefix(" ")
-                if until and text.startswith(until):
-                    return
-                yield Line(text, at)
-                at = mine = at + len(line) + 1
-                given += 1
-                if given == limit:
-                    return
+            if not own and buffer.startswith(literal, at, stop):
+                for said in self._bare(prefix, at, BLOCK if given else BLOCK // 4):
+                    view.spend()
+                    text = said[1:] if said.startswith(" ") else said
+                    if until and text.startswith(until):
+                        return
+                    yield text, at
+                    at = mine = at + len(prefix) + len(said) + 1
+                    given += 1
+                    if given == limit:
+                        return
             view.spend()
             hit, before = at, b""
             if not buffer.startswith(literal, at, stop):
+                if opens and not self.envelope.stream and opens.match(buffer, at, stop):
+                    return
                 reach = min(stop, mine + WIDEST_GAP)
                 hit = buffer.find(literal, at, reach)
-                start = max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE) if hit >= 0 else reach
-                if opens and self._opens_another(opens, at, start):
+                if opens and self._opens_another(opens, at, hit if hit >= 0 else reach):
                     return
                 if hit < 0:
                     view.ran_out |= stop < mine + WIDEST_GAP
                     return
-                before = bytes(buffer[start:hit])
+                before = bytes(buffer[max(buffer.rfind(b"\n", at, hit) + 1, at, hit - LONGEST_LINE) : hit])
             at = buffer.find(b"\n", hit, stop) + 1 or stop + 1
             quoted = before != b"" and b'{"' in before
             if before != own and not self._is_mine(before + literal + (b'"}' if quoted else b"")):
@@ -234,15 +235,20 @@ class Record:
             if until and text.startswith(until):
                 return
             given, mine = given + 1, at
-            yield Line(text, hit)
+            yield text, hit
 
     def _bare(self, prefix: str, at: int, size: int) -> list[str]:
-        """The next whole lines, from the byte `at` on, that open with the prefix and need no closer look."""
+        """What stands behind the prefix on the next whole lines, from the one at the byte `at` on, that open
+        with it and need no closer look."""
         block = bytes(self.view.buffer[at : min(self.view.end, at + size)])
-        lines = block[: block.rfind(b"\n") + 1]
-        if not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
+        lines = block[: max(0, block.rfind(b"\n"))]
+        if not lines or not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
             return []
-        return list(takewhile(lambda line: line.startswith(prefix), lines.decode().split("\n")))
+        said = lines.decode()[len(prefix) :].split(f"\n{prefix}")
+        for i, text in enumerate(said):
+            if "\n" in text:  # a line without the prefix follows
+                return [*said[:i], text.partition("\n")[0]]
+        return said
 
     def _opens_another(self, opens: Pattern[bytes], at: int, stop: int) -> bool:
         """Whether the record's writer opens another record on one of the lines between these bytes."""

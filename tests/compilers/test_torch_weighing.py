@@ -116,9 +116,9 @@ ENDED = ("torch/frame-ended", ("0/0",))
         ([SWALLOWED], UNPROVEN),
         ([ENDED, SWALLOWED], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/frame-ended", ("1/0_1",))], PROVEN),  # without an operator: never done
-        ([SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
-        ([ENDED, SWALLOWED, ("torch/frame-broke", ("1/0", "graph_breaks"))], UNPROVEN),  # broke, and then failed
-        ([SWALLOWED, ("torch/frame-broke", ("2/0", "graph_breaks"))], UNPROVEN),
+        ([SWALLOWED, ("torch/graph-breaks-on", ("1/0", "graph_breaks"))], PROVEN),
+        ([ENDED, SWALLOWED, ("torch/graph-breaks-on", ("1/0", "graph_breaks"))], UNPROVEN),  # broke, and then failed
+        ([SWALLOWED, ("torch/graph-breaks-on", ("2/0", "graph_breaks"))], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "9"))], PROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("", "heads", "m.py", "90"))], UNPROVEN),
         ([ENDED, SWALLOWED, ("torch/gave-up", ("1/0",))], PROVEN),
@@ -157,7 +157,7 @@ ON = ("torch/graph-breaks-on", ("0/0", "graph_breaks"))
     [
         (GRAPH, UNPROVEN),  # a graph, and no line of what became of the rest
         ([*GRAPH, LATER, LATER_DONE], PROVEN),
-        ([*GRAPH, ("torch/frame-broke", ("1/0", "graph_breaks"))], PROVEN),
+        ([*GRAPH, ("torch/graph-breaks-on", ("1/0", "graph_breaks"))], PROVEN),
         ([*GRAPH, ("torch/trace-done", ("1/0_1", "x"))], PROVEN),
         ([*GRAPH, ("torch/dynamo-debug", ("1/0",))], PROVEN),  # DEBUG tells why each graph ends
         ([*GRAPH, ("torch/trace-started", ("2/0", f"{RESUME}12", "other.py:12")), LATER_DONE], UNPROVEN),
@@ -228,7 +228,7 @@ def test_what_a_level_shows_of_an_unfinished_log(told: Told, seen: set[Kind]) ->
     [
         (but(DONE), UNOBSERVABLE, "the trace of forward m.py:1 did not reach its end, and this level does not say why"),
         (but(DONE, add=[("torch/dynamo-debug", ())]), PROVEN, "Dynamo's DEBUG level was on: every graph break is printed"),
-        (but(DONE, add=[("torch/frame-broke", ("0/0", "x")), ("torch/graph-breaks-on", ())]), PROVEN, "the artifact graph_breaks was on: every graph break is printed"),
+        (but(DONE, add=[("torch/graph-breaks-on", ("0/0", "x"))]), PROVEN, "the artifact graph_breaks was on: every graph break is printed"),
         (but(DONE, add=[("torch/trace-done", ("0/0_1", "x"))]), PROVEN, "each frame was traced to its end"),
         (but(DONE, add=[("torch/trace-done", ("0/1", "x"))]), UNOBSERVABLE, "did not reach its end"),
     ],

@@ -21,7 +21,7 @@ def held(text: bytes, stale: bytes = b"", allowance: int = 5000) -> Record:
 @pytest.mark.parametrize("stale", [b"", b"P] old\n", b"tail\nP] old\n", b"\nP] old"])
 def test_bytes_that_were_there_before_are_no_part_of_it(text: bytes, stale: bytes) -> None:
     record = held(text, stale)
-    assert [line.text for line in record.continued("P]", 9)] == ["a", "b"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["a", "b"]
     assert [line.text for line in record.following(9)] == ["P] a", "P] b"]
     assert record.view.line(text.index(b"b")) == (13, 17)
 
@@ -74,7 +74,7 @@ def test_the_widest_gap_to_the_byte(gap: int, seen: list[str]) -> None:
 def test_the_widest_gap_before_a_prefix_that_comes_again(gap: int, seen: list[str]) -> None:
     """The prefix itself is two bytes: it ends within the gap, or is not looked for."""
     record = held(b"P] OPEN\nP] a\n" + others(gap) + b"P] b\n")
-    assert [line.text for line in record.continued("P]", 9)] == seen
+    assert [text for text, _ in record.continued("P]", 9)] == seen
 
 
 def test_whether_the_window_ran_out() -> None:
@@ -103,14 +103,14 @@ def test_whether_the_window_ran_out_of_continued_lines() -> None:
 def test_a_record_ends_where_another_opens() -> None:
     text = b"P1] OPEN\nP1] a\nP2] other\nP1] b\n"
     opens = re.compile(rb"P\d\]")
-    assert [line.text for line in held(text).continued("P1]", 9)] == ["a", "b"]
+    assert [text for text, _ in held(text).continued("P1]", 9)] == ["a", "b"]
     record = held(text)
-    assert [line.text for line in record.continued("P1]", 9, opens=opens)] == ["a"]
+    assert [text for text, _ in record.continued("P1]", 9, opens=opens)] == ["a"]
     assert not record.view.ran_out
     record = held(b"P1] OPEN\nP1] a\n", b"P2] old\n")
-    assert [line.text for line in record.continued("P1]", 9, opens=opens)] == ["a"]
+    assert [text for text, _ in record.continued("P1]", 9, opens=opens)] == ["a"]
     assert record.view.ran_out
-    assert [line.text for line in held(b"P1] OPEN\nP1] a\nP1] new b\nP1] c").continued("P1]", 9, "new")] == [
+    assert [text for text, _ in held(b"P1] OPEN\nP1] a\nP1] new b\nP1] c").continued("P1]", 9, "new")] == [
         "a"
     ]
 
@@ -119,11 +119,11 @@ def test_one_prefix_in_two_ranks_is_two_records() -> None:
     """Two containers: both are process 1, so both print the same prefix."""
     said = ("[rank0]: P] OPEN", "[rank1]: P] other", "[rank0]: P] a", "[rank1]: P] more", "[rank0]: P] b")
     plain = "\n".join(said).encode()
-    assert [line.text for line in held(plain).continued("P]", 9)] == ["a", "b"]
+    assert [text for text, _ in held(plain).continued("P]", 9)] == ["a", "b"]
     stamped = [f"2026-11-29T12:00:0{at}.0005305Z {line}" for at, line in enumerate(said)]
-    assert [line.text for line in held("\n".join(stamped).encode()).continued("P]", 9)] == ["a", "b"]
+    assert [text for text, _ in held("\n".join(stamped).encode()).continued("P]", 9)] == ["a", "b"]
     docker = "\n".join(json.dumps({"log": line + "\n", "stream": "stderr"}) for line in stamped).encode()
-    assert [line.text for line in held(docker).continued("P]", 9)] == ["a", "b"]
+    assert [text for text, _ in held(docker).continued("P]", 9)] == ["a", "b"]
 
 
 def test_each_line_that_is_read_costs_one_of_the_allowance() -> None:
@@ -164,7 +164,7 @@ def test_broken_utf8_in_the_lines_around_is_carried() -> None:
     record = held(b"\xff0\nP] OPEN\nP] \xff1\nP] \xff2\x1b[0m\n")
     assert [line.text for line in record.preceding(1)] == ["\ufffd0"]
     assert [line.text for line in record.following(1)] == ["P] \ufffd1"]
-    assert [line.text for line in record.continued("P]", 9)] == ["\ufffd1", "\ufffd2"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["\ufffd1", "\ufffd2"]
 
 
 def test_a_following_line_is_cut_at_the_limit() -> None:
@@ -185,7 +185,7 @@ def test_a_branch_is_an_envelope_for_the_lines_around_too() -> None:
     assert (record.text, record.envelope.branch) == ("OPEN", "gpu")
     assert [line.text for line in record.preceding(9)] == ["before"]
     assert [line.text for line in record.following(9)] == ["P] a"]
-    assert [line.text for line in record.continued("P]", 9)] == ["a"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["a"]
     assert record.whole_line() == "OPEN"
 
 
@@ -199,12 +199,12 @@ def test_the_branch_of_a_record_that_nobody_announced_holds_for_its_own_lines() 
 
 def test_what_rewrites_a_continued_line_is_cut_off() -> None:
     record = held(b"P] OPEN\nP] a\r 10%|#  |\r 20%\nP] b\r\nP] c\n")
-    assert [line.text for line in record.continued("P]", 9)] == ["a", "b", "c"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["a", "b", "c"]
 
 
 def test_the_prefix_may_be_in_the_text_of_a_coloured_line() -> None:
     record = held(b"P] OPEN\nP] \x1b[2ma P] b\x1b[0m\n")
-    assert [line.text for line in record.continued("P]", 9)] == ["a P] b"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["a P] b"]
 
 
 def test_a_carriage_return_beyond_the_line_changes_nothing() -> None:

@@ -48,8 +48,8 @@ def test_continued_lines_say_where_they_stand(chunked: Any, count: bool) -> None
     text = "noise\nP1] OPEN\nP2] other\nP1]  a\nx P1] b\n"
     (record,) = records(text, chunked, count)
     lines = list(record.continued("P1]", 10))
-    assert [line.text for line in lines] == [" a", "b"]
-    positions = [record.position_at(line.at) for line in lines]
+    assert [text for text, _ in lines] == [" a", "b"]
+    positions = [record.position_at(at) for _, at in lines]
     numbers = positions if count else [text.count("\n", 0, position) + 1 for position in positions]
     assert numbers == [4, 5]
 
@@ -59,16 +59,16 @@ def test_continued_lines_are_bounded(chunked: Any) -> None:
     (record,) = records(text, chunked)
     assert len(list(record.continued("P]", 7))) == 7
     (record,) = records("P] OPEN\nP] " + "z" * 3 * LONGEST_LINE + "\n", chunked)
-    (line,) = record.continued("P]", 9)
-    assert LONGEST_LINE - 10 < len(line.text) <= LONGEST_LINE
+    ((text, _),) = record.continued("P]", 9)
+    assert LONGEST_LINE - 10 < len(text) <= LONGEST_LINE
 
 
 def test_continued_lines_lose_their_colour_and_their_docker_quotes(chunked: Any) -> None:
     (record,) = records("P] OPEN\n\x1b[2mP] pl\x1b[0main\r\n", chunked)
-    assert [line.text for line in record.continued("P]", 9)] == ["plain"]
+    assert [text for text, _ in record.continued("P]", 9)] == ["plain"]
     quoted = '{"log":"P] %s\\n","stream":"stderr"}\n'
     (record,) = records(quoted % "OPEN" + quoted % '\\"quoted\\"', chunked)
-    assert [line.text for line in record.continued("P]", 9)] == ['"quoted"']
+    assert [text for text, _ in record.continued("P]", 9)] == ['"quoted"']
 
 
 OPENS = re.compile(rb"P\d\] NEW ")
@@ -90,15 +90,16 @@ def test_a_record_ends_where_its_writer_opens_another(chunked: Any, around: str)
         (["P2] NEW record"], ["a"]),
         (["noise", "P2] NEW record", "noise"], ["a"]),
         (["noise that says P2] NEW record"], ["a", "b"]),
+        (["P2] NEW record that says P1] c"], ["a"]),
     ):
         lines = ["P1] OPEN", "P1] a", *between, "P1] b"]
         (record,) = records("".join(around % line + "\n" for line in lines), chunked)
-        assert [line.text for line in record.continued("P1]", 9, None, OPENS)] == wanted, between
+        assert [text for text, _ in record.continued("P1]", 9, None, OPENS)] == wanted, between
 
 
 def test_another_writer_may_open_a_record_in_between(chunked: Any) -> None:
     (record,) = records("[rank0]: P1] OPEN\n[rank1]: P1] NEW x\n[rank0]: P1] a\n", chunked)
-    assert [line.text for line in record.continued("P1]", 9, None, OPENS)] == ["a"]
+    assert [text for text, _ in record.continued("P1]", 9, None, OPENS)] == ["a"]
 
 
 @pytest.mark.parametrize(

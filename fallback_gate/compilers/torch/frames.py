@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.graph_breaks import failed_on_fake_tensors, offending_call
+from fallback_gate.compilers.torch.breaking_call import failed_on_fake_tensors, offending_call
 from fallback_gate.compilers.torch.log import (
     RAISED,
     LogRecord,
@@ -53,7 +52,7 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     log = opened(record.text, match, None)
     if not log or (log.level == "I" and _CAPTURE.match(log.compile_id)):
         return
-    said = list(messages(record, log, LONGEST_ERROR, until="WON'T CONVERT"))
+    said = list(_error(messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")))
     at = next((i for i, message in enumerate(said) if RAISED.match(message)), None)
     cause = said[at].strip() if at is not None else ""
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
@@ -71,10 +70,20 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         yield report._replace(reason=cause or "compiling failed; the error was suppressed")
 
 
+def _error(messages: Iterable[str]) -> Iterator[str]:
+    """The lines of an error up to the end of the user's frames in it; behind them its attempts and hints stand."""
+    quoting = False
+    for message in messages:
+        if quoting and not message.strip():
+            return
+        quoting |= message.startswith("from user code")
+        yield message
+
+
 def _traced_into(said: list[str]) -> tuple[str, ...]:
     """The user's functions from the frame that was traced to the one that broke it."""
     at = next((i for i, message in enumerate(said) if message.startswith("from user code")), len(said))
-    return user_stack(takewhile(str.strip, said[at + 1 :])).functions
+    return user_stack(said[at + 1 :]).functions
 
 
 def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -6,11 +6,13 @@ match, stand in `dynamo_rules`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from re import Match
+from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, offending_call, old_call
 from fallback_gate.compilers.torch.log import (
     RAISED,
     LogRecord,
@@ -25,11 +27,12 @@ from fallback_gate.compilers.torch.log import (
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
-from fallback_gate.model.names import function, operator, plain
+from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
+from fallback_gate.scan.record import Record
 
 LONGEST_BREAK = 400  # lines of one graph-break record
+MOST_KEPT = 16 * 1024  # characters of a text whose facts are kept for when it comes back
 HEADER = (
     r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
     r"(?P<file>.+):(?P<line>\d{1,9})"
@@ -49,21 +52,6 @@ _CHECKPOINT = Pattern(r"\s*Higher Order Operator: torch\.utils\.checkpoint\.chec
 _GAVE_UP = "Skipping the function and falling back to eager"
 _REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
-_FUNCTION_OBJECT = Pattern(r"<(?:function|bound method|method) (?P<name>[\w.<>]+)(?: at 0x| of )")
-_SKIPPED_CALL = Pattern(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.]+)")
-_METHOD = Pattern(r"method `(?P<name>\w+)` of class `(?P<owner>[\w.]+)`")
-_OPERATOR = Pattern(
-    r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?!torch\.)(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
-)
-_FAKE_CALL = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
-_STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name
-    r"\s*(?:return |[^=(]{1,200}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
-)
-_BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
-_OLD_BUILTIN = Pattern(
-    r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
-)
-_ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -76,76 +64,90 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
 
 
 def break_reports(
-    rule: Rule, record: Record, log: LogRecord, match: Match[str], record_lines: list[Line]
+    rule: Rule, record: Record, log: LogRecord, match: Match[str], lines: Sequence[tuple[str, int]]
 ) -> Iterable[Report]:
-    """The reports of a graph-break text, of which `match` is the header and `record_lines` the rest."""
-    lines = [line.text for line in record_lines]
-    reason, nested = _reason(lines)
-    traceback = _traceback_after("User code traceback:", lines)
+    """The reports of a graph-break text, of which `match` is the header and `lines` the rest, as of `further`."""
+    text = tuple(said for said, _ in lines)
+    read = _told if sum(map(len, text)) <= MOST_KEPT else _told.__wrapped__
+    first, *others = read(match["file"], int(match["line"]), text)
+    event = base(rule, record, log, **first.facts)
+    yield event
+    for facts, at in others:
+        one = event._replace(**facts)
+        yield one if at is None else one._replace(position=record.position_at(lines[at][1]), text=text[at])
+
+
+class _Told(NamedTuple):
+    """The facts of a report; of further ones those that differ, and the place in the text of the line that
+    reports it, where it is not the record's first."""
+
+    facts: dict[str, Any]
+    at: int | None = None
+
+
+@lru_cache(maxsize=64)
+def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
+    """What a break's text reports, whoever printed it: a break comes back with each compile."""
+    reason, nested = _reason(text)
+    traceback = _traceback_after("User code traceback:", text)
     stack = user_stack(traceback)
     broken = _broken(stack, traceback)
-    where = Location(match["file"], int(match["line"]), broken.function if broken else None)
-    files = stack.files or (match["file"],)
-    inside = library_frames(traceback) if is_library(match["file"]) else ()
-    offending = offending_call(reason, lines) or _called_in(traceback)
+    where = Location(file, line, broken.function if broken else None)
+    inside = library_frames(traceback) if is_library(file) else ()
+    offending = offending_call(reason, text) or called_in(traceback)
     disabled = "disable" in reason and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     op = called[0] if disabled else where.function or "*"
-    event = base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
-        stack=stack.functions,
-        files=files,
-        reason=reason or None,
-        location=where,
-    )
-    yield event
-    if any(_CHECKPOINT.match(line) for line in lines[:12]):
-        yield event._replace(
-            id="torch/checkpoint-eager",
-            kind=Kind.EAGER_FRAME,
-            scope=Scope.REGION,
-            names=tuple(dict.fromkeys((*event.names, "torch.utils.checkpoint.checkpoint"))),
-            reason=f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})",
+    facts: dict[str, Any] = {
+        "op": op,
+        "names": tuple(dict.fromkeys((op, *called))) if op != "*" else called,
+        "stack": stack.functions,
+        "files": stack.files or (file,),
+        "reason": reason or None,
+        "location": where,
+    }
+    told = [_Told(facts)]
+    if any(map(_CHECKPOINT.match, text[:12])):
+        names = dict.fromkeys((*facts["names"], "torch.utils.checkpoint.checkpoint"))
+        why = (
+            f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})"
         )
-    giving_up = (line for line in record_lines if "frame skipped: " in line.text)
-    skipped = next(((m, line) for line in giving_up if (m := _SKIPPED_FRAME.search(line.text))), None)
+        told.append(_Told(_in_eager("torch/checkpoint-eager", why, names=tuple(names))))
+    if given_up := _given_up(text, facts, nested or "graph break"):
+        told.append(given_up)
+    return told
+
+
+def _given_up(text: tuple[str, ...], broke: dict[str, Any], why: str) -> _Told | None:
+    """The frame that a break's text gives up: which one, or how much of the function that broke."""
+    reason = broke["reason"] or ""
+    giving_up = (at for at, said in enumerate(text) if "frame skipped: " in said)
+    skipped = next(((at, found) for at in giving_up if (found := _SKIPPED_FRAME.search(text[at]))), None)
     if skipped:
-        named, told = skipped
+        at, named = skipped
         frame = function(named["function"])
-        place = Location(named["file"], int(named["line"]), frame)
-        yield event._replace(
-            id="torch/frame-skipped",
-            kind=Kind.EAGER_FRAME,
-            scope=Scope.REGION,
+        facts = _in_eager(
+            "torch/frame-skipped",
+            f"{why}; the whole frame runs in eager ({reason})",
             op=frame,
             names=(frame,),
-            stack=_from(stack.functions, frame),
-            files=(named["file"], *(f for f in files if f != named["file"])),
-            position=record.position_at(told.at),
-            text=told.text,
-            reason=f"{nested or 'graph break'}; the whole frame runs in eager ({reason})",
-            location=place,
+            stack=_from(broke["stack"], frame),
+            files=(named["file"], *(f for f in broke["files"] if f != named["file"])),
+            location=Location(named["file"], int(named["line"]), frame),
         )
-    elif any(_GAVE_UP in line for line in lines[:3]):
-        yield event._replace(
-            id="torch/frame-skipped",
-            kind=Kind.EAGER_FRAME,
-            scope=Scope.REGION,
-            hint=True,  # INFO names that frame, which may lie further out
-            reason=f"the frame that was traced here runs in eager ({reason})",
-        )
-    elif any(_REST_IS_EAGER in line for line in lines[:3]):
-        yield event._replace(
-            id="torch/rest-of-function-eager",
-            kind=Kind.EAGER_FRAME,
-            scope=Scope.REGION,
-            op=where.function or "*",
-            reason=f"Dynamo cannot resume here: the rest of the function runs in eager ({reason})",
-        )
+        return _Told(facts, at)
+    if any(_GAVE_UP in said for said in text[:3]):  # INFO names that frame, which may lie further out
+        why = f"the frame that was traced here runs in eager ({reason})"
+        return _Told(_in_eager("torch/frame-skipped", why, hint=True))
+    if any(_REST_IS_EAGER in said for said in text[:3]):
+        why = f"Dynamo cannot resume here: the rest of the function runs in eager ({reason})"
+        op = broke["location"].function or "*"
+        return _Told(_in_eager("torch/rest-of-function-eager", why, op=op))
+    return None
+
+
+def _in_eager(id: str, reason: str, **facts: Any) -> dict[str, Any]:
+    return {"id": id, "kind": Kind.EAGER_FRAME, "scope": Scope.REGION, "reason": reason, **facts}
 
 
 def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -165,7 +167,7 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
     where = _broken(stack, lines[:own])
-    called = _old_call(reason) or offending_call(reason, cause)
+    called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
     yield base(
         rule,
@@ -180,19 +182,7 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     )
 
 
-def _old_call(reason: str) -> tuple[str, ...]:
-    """The call that broke the graph, from the reasons of 2.0 to 2.6."""
-    if reason.startswith("Tensor.item"):
-        return _ITEM_NAMES
-    if "graph_break in " in reason:
-        return ("torch._dynamo.graph_break",)
-    if found := _FUNCTION_OBJECT.search(reason):
-        return (found["name"],)
-    found = _OLD_BUILTIN.search(reason)
-    return (found["name"],) if found else ()
-
-
-def _reason(lines: list[str]) -> tuple[str, str | None]:
+def _reason(lines: Sequence[str]) -> tuple[str, str | None]:
     """The kind of break that PyTorch names, and the one that came while it was handled."""
     reason, nested = "", None
     for at, line in enumerate(lines):
@@ -206,12 +196,12 @@ def _reason(lines: list[str]) -> tuple[str, str | None]:
     return reason, nested
 
 
-def _traceback_after(opening: str, lines: list[str]) -> list[str]:
+def _traceback_after(opening: str, lines: Sequence[str]) -> Sequence[str]:
     at = next((i for i, line in enumerate(lines) if line.startswith(opening)), len(lines))
     return lines[at + 1 :]
 
 
-def _broken(stack: UserStack, traceback: list[str]) -> Location | None:
+def _broken(stack: UserStack, traceback: Sequence[str]) -> Location | None:
     """The frame that broke: the user's innermost; where a library's object was compiled, the library's."""
     if not stack.functions and (inside := library_frames(traceback)):
         return inside[0]
@@ -221,47 +211,6 @@ def _broken(stack: UserStack, traceback: list[str]) -> Location | None:
 def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:
     """The part of a stack from a frame outwards; the frame alone if the stack lacks it."""
     return stack[stack.index(frame) :] if frame in stack else (frame,)
-
-
-def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
-    """The names of the call that broke the graph, as far as the record tells them."""
-    if "Tensor.item" in reason:
-        return _ITEM_NAMES
-    text = "\n".join(line for line in islice(lines, 30) if not line.lstrip().startswith("Hint:"))
-    if "torch._dynamo.graph_break()" in reason:
-        return ("torch._dynamo.graph_break",)
-    if ("disable" in reason or "function" in reason or "callable" in reason) and (
-        found := _FUNCTION_OBJECT.search(text)
-    ):
-        return (found["name"].replace("<locals>.", ""),)
-    if found := _SKIPPED_CALL.search(text):
-        return (".".join(filter(None, (found["module"], found["name"]))),)
-    if found := _METHOD.search(text):
-        return (f"{found['owner']}.{found['name']}",)
-    if "builtin" in reason and (found := _BUILTIN.search(text)):
-        return (found["name"],)
-    if called := failed_on_fake_tensors(f"{reason}\n{text}"):
-        return called
-    if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
-        return _spellings(found["spelled"] or found["name"])
-    return ()
-
-
-def failed_on_fake_tensors(text: str) -> tuple[str, ...]:
-    """The names of the call that Dynamo could not run on fake tensors: `call_function serve.rope(*(FakeTensor...`."""
-    found = _FAKE_CALL.search(text)
-    return _spellings(found["name"]) if found else ()
-
-
-def _spellings(name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((operator(name), plain(name))))
-
-
-def _called_in(traceback: list[str]) -> tuple[str, ...]:
-    """The operator that the innermost line of code calls by its full name, in a library's code too."""
-    at = max((i for i, line in enumerate(traceback) if 'File "' in line), default=len(traceback))
-    found = _STATEMENT.match(traceback[at + 1]) if at + 1 < len(traceback) else None
-    return _spellings(found["name"]) if found else ()
 
 
 def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -278,7 +227,7 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         record,
         log,
         op,
-        names=tuple(dict.fromkeys((op, *_ITEM_NAMES))),
+        names=tuple(dict.fromkeys((op, *ITEM_NAMES))),
         stack=stack.functions,
         files=stack.files,
         reason="Tensor.item() while capture_scalar_outputs is off",

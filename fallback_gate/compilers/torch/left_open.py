@@ -57,7 +57,7 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
     frames = [frame for frame in frames if frame.key not in given_up and frame.said not in by_name]
     on = _go_on(frames)
     compiled = _ids(evidence, "torch/backend-called")
-    broke = _ids(evidence, "torch/frame-broke")
+    broke = _ids(evidence, "torch/graph-breaks-on")
     told_at_debug = "torch/dynamo-debug" in evidence.facts  # why each graph ends
     short = [
         frame.said

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import takewhile
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
@@ -111,9 +112,8 @@ def _opening(pid: int) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=8)
 def _seconds(time: str) -> float:
-    month, day = int(time[:2]), int(time[2:4])
-    hours, minutes, seconds = map(int, time[5:].split(":"))
-    return float((((month * 31 + day) * 24 + hours) * 60 + minutes) * 60 + seconds)
+    days = int(time[:2]) * 31 + int(time[2:4])
+    return float(((days * 24 + int(time[5:7])) * 60 + int(time[8:10])) * 60 + int(time[11:13]))
 
 
 @lru_cache(maxsize=8)
@@ -207,8 +207,8 @@ def base(
 
 def further(
     record: Record, log: LogRecord, limit: int, until: str | tuple[str, ...] | None = None
-) -> Iterator[Line]:
-    """The record's further physical lines, up to one that opens the next record."""
+) -> Iterator[tuple[str, int]]:
+    """The record's further physical lines, up to one that opens the next record: as in a `Line`."""
     if log.prefix:
         return record.continued(log.prefix, limit, until, log.opens)
     return until_next(record, limit)
@@ -216,7 +216,7 @@ def further(
 
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
     """The messages of these lines."""
-    return (line.text for line in further(record, log, limit, until))
+    return map(itemgetter(0), further(record, log, limit, until))
 
 
 class UserStack(NamedTuple):

@@ -110,14 +110,6 @@ MARKERS = (
         seen_in="2.7 to 2.14 (2.6: source)",
     ),
     _marker(
-        "frame-broke",
-        "Graph break",
-        r"\[__graph_breaks\] Graph break[ :]|\.__graph_breaks: \[DEBUG\] Graph break[ :]",
-        "The graph of this frame broke, as is told.",
-        _V + "[0/0] [__graph_breaks] Graph break: skip: from user code at:",
-        _artifact,
-    ),
-    _marker(
         "gave-up",
         "T CONVERT ",
         r"WON'T CONVERT (\S+) (.+) line (\d{1,9})\s*$",
@@ -205,9 +197,9 @@ MARKERS = (
     _marker(
         "graph-breaks-on",
         "Graph break",
-        r"\[__graph_breaks\] Graph break |\.__graph_breaks: \[DEBUG\] Graph break",
-        "The artifact graph_breaks is on: a break was printed.",
-        _V + "[0/0] [__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",
+        r"\[__graph_breaks\] Graph break[ :]|\.__graph_breaks: \[DEBUG\] Graph break",
+        "The artifact graph_breaks is on, and the graph of this frame broke, as is told.",
+        _V + "[0/0] [__graph_breaks] Graph break: skip: from user code at:",
         _artifact,
     ),
     _marker(
