@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -191,6 +190,8 @@ def to_files(reports: Sequence[tuple[str, str | bytes]], keep: Sequence[str] = (
 def _beside(place: Path, report: str | bytes) -> str:
     """Write a report to a temporary file in the folder of its place, whose name is returned."""
     place.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile  # not at a start that writes no file
+
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ PREFIX = "builtin:"
 
 def _folder() -> Traversable:
     """In the installed package, else beside it in a checkout."""
+    from importlib.resources import files  # most runs have a policy of their own
+
     inside = files("fallback_gate").joinpath("policies")
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "policies"
 
