@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from fallback_gate.errors import InputError
 from fallback_gate.instruments.evidence import Evidence
@@ -35,20 +36,22 @@ from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
 
+FileName: TypeAlias = "str | os.PathLike[str]"
+
 
 def check(
-    logs: Sequence[str | os.PathLike[str]],
-    policy: str | os.PathLike[str] | None = None,
+    logs: FileName | Sequence[FileName],
+    policy: FileName | None = None,
     *,
     policy_ref: str | None = None,
     today: date | None = None,
-    waiver_file: str | os.PathLike[str] | None = None,
+    waiver_file: FileName | None = None,
     release: str | None = None,
-    baseline: str | os.PathLike[str] | Baseline | None = None,
+    baseline: FileName | Baseline | None = None,
     hash_logs: bool = False,
     exit_zero: bool = False,
     strict: bool = False,
-    rules: Sequence[str | os.PathLike[str]] = (),
+    rules: FileName | Sequence[FileName] = (),
     excerpts: bool = False,
     run_at: datetime | None = None,
     expect_ranks: int | None = None,
@@ -65,22 +68,22 @@ def check(
 ) -> Verdict:
     """Judge compiler logs by a policy: the one verdict that every report is made of.
 
-    `logs`: files, folders, globs, zip archives, `-` for standard input; none means those that the policy
-    names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends at the strict
-    rule. `policy_ref`: a commit of the repository around here; policy, rules, baseline and waiver are then
-    taken as it holds them, and `Verdict.policy` has what the working tree makes of them. `rules`: files with
-    the user's own messages, beside those of the policy. `strict`: a line that smells of a fallback and that
-    no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must be in the logs, beside what the
-    policy and the seals expect. `sealed`: a log without a seal leaves the verdict unproven. `evidence`: what
-    instruments read beside the logs. `outside`: what files of evidence say of device and load. `environment`:
-    the machine of the run; `auto` is what logs and files tell of it, `off` none. `baseline`: fallbacks that
-    may stay, while none may be added. `today` (UTC) decides what has expired. `excerpts`: keep the lines
-    around each that proves something. `run_at` is the time that reports show. `progress` is called with each
-    source and the bytes read of it so far. `jobs`: how many logs are read at a time, each in a process of its
-    own, where that is faster; the verdict is the same. `engine`: where; None is here, `dask` a local cluster
-    with so many jobs, `dask://HOST:PORT` the one of a scheduler. An input that can't be read is in
-    `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which writes its log itself: how many
-    closing records stand in it.
+    `logs`: files, folders, globs, zip archives, `-` for standard input, or one of these; none means those
+    that the policy names. `policy`: a file or `builtin:NAME`; None looks it up as the command does, and ends
+    at the strict rule. `policy_ref`: a commit of the repository around here; policy, rules, baseline and
+    waiver are then taken as it holds them, and `Verdict.policy` has what the working tree makes of them.
+    `rules`: files with the user's own messages, beside those of the policy. `strict`: a line that smells of a
+    fallback and that no rule knows leaves the verdict unproven. `expect_ranks`: ranks that must be in the
+    logs, beside what the policy and the seals expect. `sealed`: a log without a seal leaves the verdict
+    unproven. `evidence`: what instruments read beside the logs. `outside`: what files of evidence say of
+    device and load. `environment`: the machine of the run; `auto` is what logs and files tell of it, `off`
+    none. `baseline`: fallbacks that may stay, while none may be added. `today` (UTC) decides what has
+    expired. `excerpts`: keep the lines around each that proves something. `run_at` is the time that reports
+    show. `progress` is called with each source and the bytes read of it so far. `jobs`: how many logs are
+    read at a time, each in a process of its own, where that is faster; the verdict is the same. `engine`:
+    where; None is here, `dask` a local cluster with so many jobs, `dask://HOST:PORT` the one of a scheduler.
+    An input that can't be read is in `Verdict.errors`, with exit code 2. `_closings` is for `guard`, which
+    writes its log itself: how many closing records stand in it.
 
     Raises `PolicyError` for an invalid policy, waiver or baseline, and `InputError` where there is nothing
     to read or a waiver comes without the release that it is for.
@@ -89,7 +92,7 @@ def check(
     cwd = cwd or Path.cwd()
     names = Names(
         policy=None if policy is None else os.fspath(policy),
-        rules=tuple(os.fspath(file) for file in rules),
+        rules=tuple(os.fspath(file) for file in _each(rules)),
         baseline=baseline if baseline is None or isinstance(baseline, Baseline) else os.fspath(baseline),
         waiver=None if waiver_file is None else os.fspath(waiver_file),
     )
@@ -107,7 +110,7 @@ def check(
         environment=environment,
     )
     by = terms(names, options, cwd, environ, policy_ref)
-    arguments = [str(log) for log in logs] or list(by.files.policy.logs)
+    arguments = [str(log) for log in _each(logs)] or list(by.files.policy.logs)
     if not arguments:
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
     sources, errors = expand(arguments, cwd)
@@ -117,3 +120,8 @@ def check(
         how([source for source in sources if not is_trace(source)])
         how(traces(run, sources))
     return judge(run, by, errors)
+
+
+def _each(names: FileName | Sequence[FileName]) -> Sequence[FileName]:
+    """The names that were given, of which one may stand alone."""
+    return [names] if isinstance(names, (str, os.PathLike)) else names

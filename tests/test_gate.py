@@ -180,6 +180,13 @@ def test_the_logs_that_the_policy_names(tmp_path: Path) -> None:
         judged(tmp_path, {}, given=[])
 
 
+def test_one_log_that_stands_alone(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("noise\n", encoding="utf-8")
+    for given in (log, str(log), [log]):
+        assert [info.path for info in check(given, environ={}).logs] == [str(log)]
+
+
 def test_a_policy_with_errors(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="hott"):
         judged(tmp_path, {"a.log": clean()}, "hott: []\n")

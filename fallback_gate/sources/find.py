@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive
-from fallback_gate.sources.names import is_url, shown
+from fallback_gate.sources.names import is_url, real, shown
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.source import Source
 
@@ -107,7 +107,7 @@ class _Search:
     def _file(self, path: Path, *, named: bool) -> None:
         """Keep one file, or the members of one archive; a file that can't be opened is an error."""
         place = self.cwd / path
-        key = os.path.realpath(place)
+        key = real(place)
         try:
             status = place.stat()
             if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
@@ -206,7 +206,7 @@ class _Search:
         folders = [path]
         while folders:
             folder = folders.pop()
-            self.walked.add((os.path.realpath(self.cwd / folder), ()))
+            self.walked.add((real(self.cwd / folder), ()))
             for child, entry in self._entries(folder):
                 if entry.name.startswith("."):
                     continue
@@ -230,7 +230,7 @@ class _Search:
             yield from self._matches(folder, rest)
             # The folder itself, as the end of a pattern, is read in full.
             if rest:
-                self.walked.add((os.path.realpath(self.cwd / folder), rest))
+                self.walked.add((real(self.cwd / folder), rest))
             for child, entry in self._entries(folder) if rest else ():
                 if entry.name.startswith("."):
                     continue
@@ -248,7 +248,7 @@ class _Search:
                     yield from self._matches(child, rest)
 
     def _link(self, path: Path, pattern: tuple[str, ...]) -> None:
-        self.links.setdefault((os.path.realpath(self.cwd / path), pattern), path)
+        self.links.setdefault((real(self.cwd / path), pattern), path)
 
     def _entries(self, folder: Path) -> list[tuple[Path, os.DirEntry[str]]]:
         """What a folder holds, sorted by name."""

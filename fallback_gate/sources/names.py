@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -16,3 +17,11 @@ def is_url(argument: str) -> bool:
     """Whether an argument names something behind a URL rather than a file; `C://` is a drive."""
     scheme, mark, _ = argument.partition("://")
     return bool(mark) and len(scheme) > 1 and all(char.isalnum() or char in "+-." for char in scheme)
+
+
+def real(path: Path) -> str:
+    """The path with all links followed; as it stands where a link on it can't be read."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)

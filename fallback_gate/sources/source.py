@@ -14,6 +14,7 @@ from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.envelope import GOES_ON, feeds
 from fallback_gate.sources.later import Later
+from fallback_gate.sources.names import real
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.seal import Trace
@@ -62,7 +63,7 @@ class Source(NamedTuple):
         if isinstance(self.file, Remote):
             place = self.file.url
         else:
-            place = os.path.realpath(self.file) if self.file else self.path
+            place = real(self.file) if self.file else self.path
         return place, self.member.filename if self.member else ""
 
     @property

@@ -152,6 +152,18 @@ class TestLinks:
             assert error.startswith("d/self.log: can't be read: ")
 
 
+def test_link_that_can_not_be_read(folder, monkeypatch):
+    """As those of other users' processes under /proc: its target is asked for, and refused."""
+
+    def refuse(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os.path, "realpath", refuse)
+    sources, errors = expand(["a.log", "d"], folder)
+    assert [source.path for source in sources] == ["a.log", "d/e.log", "d/f/g.log", "d/f/i.txt"]
+    assert errors == []
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may read all")
 def test_without_permission(folder):
     (folder / "a.log").chmod(0)
