@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources.envelope import GOES_ON, unwrap
+from fallback_gate.sources.envelope import GOES_ON, is_glog, unwrap
 from fallback_gate.sources.reader import LONGEST
 
 _TEXTS = ("message", "MESSAGE", "textPayload", "event", "msg", "line")
@@ -38,7 +38,6 @@ _OPENS = re.compile(rb'\{\s*"')
 _OPENS_NEXT = re.compile(r'\{\s*"')
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TEXT = re.compile(rb'"(?:' + "|".join(_TEXTS).encode() + rb')"\s*:\s*("(?:[^"\\]|\\.)*")')
-_RECORD = re.compile(r"[VDIWEC]\d{4} ")  # of glog's form, which may quote an object
 _BRACE = '{"'
 _FAR = 1024  # bytes from the start of a line in which its envelopes stand
 _MOST_LINES = 20_000  # of one text
@@ -124,7 +123,7 @@ def _objects(line: bytes) -> tuple[str, list[dict[str, Any]], bool]:
 def _salvaged(line: bytes) -> Iterator[bytes]:
     """The texts of a line that is no whole object: cut at its start, or behind words that are no envelope."""
     found = _TEXT.findall(line)
-    if found and not _RECORD.match(unwrap(line.decode("utf-8", "replace"))[0]):
+    if found and not is_glog(unwrap(line.decode("utf-8", "replace"))[0]):  # which may quote an object
         for text in found:
             try:
                 said = _DECODER.decode(text.decode("utf-8", "replace"))
