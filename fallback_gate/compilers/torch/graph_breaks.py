@@ -22,6 +22,7 @@ from fallback_gate.compilers.torch.log import (
     messages,
     opened,
     parse,
+    told_by,
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
@@ -90,18 +91,9 @@ def break_reports(
     offending = offending_call(reason, lines) or _called_in(traceback)
     disabled = "disable" in reason and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
-    op = called[0] if disabled else where.function or "*"
-    event = base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
-        stack=stack.functions,
-        files=files,
-        reason=reason or None,
-        location=where,
-    )
+    op = called[0] if disabled else None
+    about = told_by(UserStack(stack.functions, files, where), *called, op=op)
+    event = base(rule, record, log, **about, reason=reason or None)
     yield event
     if any(_CHECKPOINT.match(line) for line in lines[:12]):
         yield event._replace(
@@ -166,18 +158,9 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
     where = _broken(stack, lines[:own])
     called = _old_call(reason) or offending_call(reason, cause)
-    op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
-        stack=stack.functions,
-        files=stack.files,
-        reason=reason or None,
-        location=where,
-    )
+    op = called[0] if "disable()" in reason and called else None
+    told = told_by(stack._replace(innermost=where), *called, op=op)
+    yield base(rule, record, log, **told, reason=reason or None)
 
 
 def _old_call(reason: str) -> tuple[str, ...]:
@@ -272,18 +255,9 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     traceback = list(messages(record, log, 60, until="Graph break from "))
     stack = user_stack(traceback)
     where = _broken(stack, traceback)
-    op = (where.function if where else None) or "Tensor.item"
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *_ITEM_NAMES))),
-        stack=stack.functions,
-        files=stack.files,
-        reason="Tensor.item() while capture_scalar_outputs is off",
-        location=where,
-    )
+    op = (where.function if where else None) or _ITEM_NAMES[0]
+    told = told_by(stack._replace(innermost=where), *_ITEM_NAMES, op=op)
+    yield base(rule, record, log, **told, reason="Tensor.item() while capture_scalar_outputs is off")
 
 
 def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
