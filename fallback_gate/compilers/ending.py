@@ -1,4 +1,4 @@
-"""Room 3: whether a program broke off, as the last lines of its log tell.
+"""Room 3: whether a program broke off, as the last lines of its log tell, or those behind one message.
 
 What a run that failed would have compiled next, nobody knows: it proves nothing. An exception's traceback ends
 such a log, or what a shell, a launcher or a CI system says of a program that a signal ended or that came back
@@ -18,17 +18,36 @@ FAR = 400  # lines of a traceback
 _FRAME = Pattern(r' +File "[^"]+", line \d')
 _TRACEBACK = "Traceback (most recent call last)"
 _IGNORED = "Exception ignored in"  # while the interpreter cleans up
-_SIGNAL = "(?:Segmentation fault|Killed|Aborted|Terminated|Bus error|Illegal instruction)"
-_FAILED = Pattern(
-    rf"{_SIGNAL}(?: \(core dumped\))?\s*$|.{{0,200}}: line \d{{1,6}}: +\d+ {_SIGNAL}\b"  # a shell's
-    r"|terminate called after throwing an instance of "
+_SIGNAL = (
+    "(?:Segmentation fault|Killed|Aborted|Terminated|Bus error|Illegal instruction|Floating point exception"
+    "|Trace/breakpoint trap)"
+)
+_PROGRAM = (
+    rf"{_SIGNAL}(?:!|: \d{{1,2}})?(?: \(core dumped\))?\s*$|.{{0,200}}: line \d{{1,6}}: +\d+ {_SIGNAL}\b"  # a shell's
+    r"|zsh: (?:segmentation fault|killed|abort|terminated|bus error|illegal hardware instruction) "
+    r"|terminate called (?:after throwing an instance of |without an active exception)"
+    r"|command terminated with exit code [1-9]|Command exited with non-zero status [1-9]"
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
-_JOB_FAILED = Pattern(  # behind which a CI system still tidies up
-    r"(?:##\[error\])?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
+_JOB = (  # behind which a CI system still tidies up
+    r"(?:##\[error\]|Error: )?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
+    r"|(?:##\[error\]|Error: )?The operation was canceled\.$"
     r"|ERROR: Job failed(?::|$)|(?:ERROR: )?script returned exit code [1-9]|Exited with code exit status [1-9]"
-    r"|.{0,80}error: .{0,80}: Exited with exit code [1-9]|.{0,40}\bCANCELLED AT .{0,80}\bDUE TO "
+    r"|Build step '.{1,80}' marked build as failure|Finished: (?:FAILURE|ABORTED)\s*$"
+    r"|.{0,80}error: .{0,80}: (?:Exited with exit code [1-9]|Out Of Memory|Killed\s*$|Segmentation fault)"
+    r"|.{0,40}\bCANCELLED AT .{0,80}\bDUE TO "
 )
+_PROGRAM_FAILED = Pattern(_PROGRAM)
+_JOB_FAILED = Pattern(_JOB)
+_BREAKS_OFF = Pattern(
+    rf"Traceback \(most recent call last\)|##\[error\]|Segmentation fault|core dumped|KeyboardInterrupt"
+    rf"|^(?:{_SIGNAL}|{_PROGRAM}|{_JOB})"
+)
+
+
+def breaks_off(line: str) -> bool:
+    """Whether a line may tell that the program broke off at what it said just before, caught or not."""
+    return _BREAKS_OFF.search(line) is not None
 
 
 def raised(lines: Iterable[str]) -> bool:
@@ -44,6 +63,7 @@ def failed(lines: Iterable[str]) -> str | None:
     """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
     None where nothing tells so."""
     some = list(islice(filter(str.strip, lines), FAR))
-    if said := next(chain(filter(_FAILED.match, some[:NEAR]), filter(_JOB_FAILED.match, some)), None):
+    found = chain(filter(_PROGRAM_FAILED.match, some[:NEAR]), filter(_JOB_FAILED.match, some))
+    if said := next(found, None):
         return f"the run failed, as the log's end says: {said.strip()[:120]}"
     return "the run failed: an exception ends the log" if raised(some) else None

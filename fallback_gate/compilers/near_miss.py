@@ -20,24 +20,52 @@ PHRASES = (  # without a first letter that may be a capital
     "all back to",
     "alls back to",
     "ell back to",
+    "ellback to",
     "alling back",
     "allback to",
-    "upported on the",
+    "FALLBACK to",
+    "ing fallback",
+    "as fallback",
+    "yTorch fallback",
+    "upported on ",
+    "upported by ",
+    "upported for ",
+    "implemented for the",
+    "implemented on the",
     "PU instead",
     "pu instead",
-    "n eager mode",
+    "back to CPU",
+    "eager mode",
     "aive kernel",
     "aive implementation",
     "eference implementation",
     "noptimized",
     "low path",
+    "ub-optimal",
+    "uboptimal",
+    "o tuned ",
+    "sing default ",
+    "ernel not used",
+    "isabling torch.compile",
+    "isabling CUDA",
+    "isabling cuda",
+    "raphs are disabled",
+    "raph is disabled",
+    "mode to NONE",
 )
 MOST = 50  # wordings that are kept of one log
+_DEVICE = r"(?:[cghmntx]pu|dla|mps|mlu|cuda|rocm|hip|core ?ml|accelerator|delegate|backend|device)"
 _SMELL = Pattern(
     r"\bf(?:all(?:s|ing)?|ell)[ -]?back (?:to|on)\b|\bfalling back\b|\bfallback to\b"
-    r"|\b(?:not|un)(?: currently| yet)? ?supported on the\b|\bon (?:the )?cpu instead\b"
-    r"|\b(?:runs?|running|execut\w+) in eager mode\b"
-    r"|\busing (?:an? |the )?(?:naive|reference|slow|unoptimized) (?:kernel|implementation|path)",
+    r"|\b(?:using|as|via) (?:an? |the )?(?:\w{1,20} )?fallback(?:$|[.,;:({]| [({]| (?:kernel|tactic|function|op|implement|path|backend|schedul))"
+    rf"|\b(?:not|un)(?: currently| yet)? ?(?:supported|implemented) (?:on the\b|(?:on|by|for) (?:the )?(?:\S{{1,40}} )?{_DEVICE}\b)"
+    r"|\bon (?:the )?cpu instead\b|\bback to (?:the )?cpu\b"
+    r"|\b(?:(?:runs?|running|execut\w+) in|using|to) (?:the )?eager mode\b"
+    r"|\busing (?:an? |the )?(?:naive|reference|slow|unoptimized) (?:kernel|implementation|path)"
+    r"|\b(?:performance|perf|speed|latency|throughput) (?:may|might|could|will|can) be (?:\w{1,20} )?sub-?optimal\b|\bsub-?optimal performance\b"
+    r"|\bno tuned (?:\w{1,20} ){0,3}(?:config\w*|record|kernel|tile|tactic)\b"
+    r"|\busing default (?:[\w-]{1,20} ){0,4}(?:kernel|moe|gemm|ssu|tactic|tile|schedule|block)\b|\bkernel not used\b"
+    r"|\bdisabling (?:torch\.compile|cuda ?graphs?)\b|\bgraphs? (?:is|are) disabled\b|\bmode to none\b",
     re.IGNORECASE,
 )
 _ASIDES = ("#", "//", "raise ", "File ", "+ ", "$ ", "> ")  # sources, tracebacks, commands

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from fallback_gate.patterns import Pattern
 from fallback_gate.sources.envelope_forms import FORMS, STAMPED_NAME, Form
 
-__all__ = ["BARE", "FILLER", "FORMS", "GOES_ON", "Envelope", "Form", "feeds", "unwrap"]
+__all__ = ["BARE", "FILLER", "FORMS", "GOES_ON", "Envelope", "Form", "feeds", "is_glog", "unwrap"]
 
 
 class Envelope(NamedTuple):
@@ -86,10 +86,13 @@ _QUICK = _Forms(form for form in FORMS if not form.needs)
 _SLOW = tuple(_Forms((form,), form.needs) for form in FORMS if form.needs)
 
 
+def is_glog(line: str) -> bool:
+    """Whether the line opens as glog's records do, and PyTorch's: the level's letter, month and day."""
+    return line[1:5].isdigit() and line[0] in "VDIWEC"
+
+
 def _take(line: str, branches: tuple[str, ...]) -> _Taken | None:
-    """The envelope at the start of a line, if there is one."""
-    if line[:1] in "VDIWEC" and line[1:5].isdigit():
-        return None  # a torch record: most lines of most logs
+    """The envelope at the start of a line that is no record of glog's form, if there is one."""
     for branch in branches if line[:1] == "[" else ():
         if line.startswith(f"[{branch}] "):
             return _Taken(len(branch) + 3, [("branch", branch)])
@@ -120,8 +123,8 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
     line = line.removesuffix(_GOES_ON).removesuffix("\r").removeprefix("\ufeff")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
-    if line[1:5].isdigit() and line[0] in "VDIWEC":
-        return line, BARE  # a torch record: most lines of most logs
+    if is_glog(line):
+        return line, BARE  # most lines of most logs
     taken = _take(line, branches)
     if taken is None and not line.startswith('{"'):
         return line, BARE
@@ -152,7 +155,7 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
             if inner is None:
                 break
             line = inner
-        taken = _take(line, branches)
+        taken = None if is_glog(line) else _take(line, branches)
     if " across cluster]" in line and stream:
         line = _REPEATED.sub("", line)
     if not stream:

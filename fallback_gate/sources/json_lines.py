@@ -5,10 +5,10 @@
 The text is under `message` (Elasticsearch, Vector, CloudWatch, most loggers), `MESSAGE` (journald),
 `textPayload` (Google Cloud), `event` (structlog), `msg` or `line`, on its own or within `jsonPayload` or
 `attributes`, or else in any string of the object; a logger's traceback stands beside it. A text of more
-lines comes out as so many, of which all but the last end in `GOES_ON`: they are one physical line. A record
-of PyTorch's loggers gets level and name in front, as `logging` does by default. Docker's json-file driver,
-which cuts lines in pieces, is `joining`'s own. What a line says that can't be taken apart, nobody knows:
-such a text ends in `Unreadable`.
+lines comes out as so many, of which all but the last end in `GOES_ON`: they are one physical line. Where the
+name of its logger tells what a message is, it gets level and name in front, as `logging` does by default.
+Docker's json-file driver, which cuts lines in pieces, is `joining`'s own. What a line says that can't be
+taken apart, nobody knows: such a text ends in `Unreadable`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources.envelope import GOES_ON, unwrap
+from fallback_gate.sources.envelope import GOES_ON, is_glog, unwrap
 from fallback_gate.sources.reader import LONGEST
 
 _TEXTS = ("message", "MESSAGE", "textPayload", "event", "msg", "line")
@@ -38,8 +38,10 @@ _OPENS = re.compile(rb'\{\s*"')
 _OPENS_NEXT = re.compile(r'\{\s*"')
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TEXT = re.compile(rb'"(?:' + "|".join(_TEXTS).encode() + rb')"\s*:\s*("(?:[^"\\]|\\.)*")')
-_RECORD = re.compile(r"[VDIWEC]\d{4} ")  # of glog's form, which may quote an object
 _BRACE = '{"'
+_LOGGERS = frozenset(  # of PyTorch and TVM: what they say is known by who says it
+    ("torch", "TensorRT", "autotvm", "te_compiler", "compile_engine", "strategy", "auto_scheduler", "topi")
+)
 _FAR = 1024  # bytes from the start of a line in which its envelopes stand
 _MOST_LINES = 20_000  # of one text
 _MORE = GOES_ON.decode()
@@ -124,7 +126,7 @@ def _objects(line: bytes) -> tuple[str, list[dict[str, Any]], bool]:
 def _salvaged(line: bytes) -> Iterator[bytes]:
     """The texts of a line that is no whole object: cut at its start, or behind words that are no envelope."""
     found = _TEXT.findall(line)
-    if found and not _RECORD.match(unwrap(line.decode("utf-8", "replace"))[0]):
+    if found and not is_glog(unwrap(line.decode("utf-8", "replace"))[0]):  # which may quote an object
         for text in found:
             try:
                 said = _DECODER.decode(text.decode("utf-8", "replace"))
@@ -151,7 +153,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
 
 
 def _texts(said: dict[str, Any]) -> list[str]:
-    """What an object says, with level and name of PyTorch's logger."""
+    """What an object says, with level and name of its logger where they tell more."""
     told = ((part, key, part[key]) for part in _parts(said) for key in _TEXTS if key in part)
     return [
         _opening(part) + text
@@ -197,10 +199,10 @@ def _first(said: dict[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _opening(said: dict[str, Any]) -> str:
-    """Level and name of PyTorch's logger."""
+    """Level and name of the logger, where they tell what the message is."""
     name = _first(said, ("name", "logger", "logger_name")) or ""
     level = (_first(said, ("levelname", "level")) or "INFO").upper()
-    return f"{level}:{name}:" if name.split(".")[0] == "torch" else ""
+    return f"{level}:{name}:" if name.partition(".")[0] in _LOGGERS else ""
 
 
 def _host(said: Any) -> str:

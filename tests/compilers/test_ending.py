@@ -72,6 +72,21 @@ TORCHRUN = [
             ["slurmstepd: error: *** JOB 71 ON node7 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT ***"],
             True,
         ),
+        (["##[error]The operation was canceled.", "Post job cleanup."], True),
+        (["Error: Process completed with exit code 1."], True),
+        (["Build step 'Execute shell' marked build as failure", "Finished: FAILURE"], True),
+        (["Finished: ABORTED"], True),
+        (["slurmstepd: error: Detected 1 oom_kill event", "srun: error: node7: task 0: Out Of Memory"], True),
+        (["zsh: segmentation fault  python serve.py"], True),
+        (["Killed: 9"], True),
+        (["Aborted!"], True),
+        (["Command exited with non-zero status 1", '\tCommand being timed: "python serve.py"'], True),
+        (["command terminated with exit code 137"], True),
+        (["terminate called without an active exception"], True),
+        (["Finished: SUCCESS"], False),
+        (["command terminated with exit code 0"], False),
+        (["Aborted requests: 0"], False),
+        (["The operation was canceled. It was tried again"], False),
         ([*RAISED, *(f"served request {number}" for number in range(ending.NEAR))], False),
         (["Exception ignored in: <function Pool.__del__ at 0x7f>", *RAISED], False),
         (["Killed the old server first", "served 12 requests"], False),
@@ -92,3 +107,25 @@ def test_the_line_that_says_so_is_told(read: Read) -> None:
     assert said.evidence.failed == (
         "the run failed, as the log's end says: Process completed with exit code 137."
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Traceback (most recent call last):", True),
+        ("[rank0] Traceback (most recent call last):", True),
+        ("KeyboardInterrupt", True),
+        ("Killed process 4711 (python) total-vm:1kB", True),
+        ("pure virtual method called, core dumped", True),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", True),
+        ("srun: error: node7: task 0: Exited with exit code 1", True),
+        ("bash: line 1:   449 Killed                  python serve.py", True),
+        ("##[error]anything", True),
+        ("", False),
+        ("step 12 done", False),
+        ("Test Error: 0.05", False),
+        ("exit code 0", False),
+    ],
+)
+def test_the_line_behind_a_message_may_tell_that_the_program_broke_off(line: str, told: bool) -> None:
+    assert ending.breaks_off(line) is told

@@ -18,6 +18,25 @@ NEAR = (
     "kernel: using a naive implementation for group norm",
     "op runs on the CPU instead",
     "this step executes in eager mode",
+    # as today's stacks say it, of what no rule has heard of
+    "mylib.gate_mix fellback to eager due to being a leaf view node",
+    "mylib: the gates FALLBACK to HOST execution",
+    "mylib: gates are off, using eager mode by default",
+    "mylib: paged logits is unavailable; using the PyTorch fallback. Set MYLIB=1",
+    "No choices for GATE, using ATen backend as fallback",
+    "mylib: gate_mix is not currently implemented for the Gate device",
+    "mylib: aten::gate_mix.out is not yet supported on GateX HPU.",
+    "ERROR: Following gates are not supported by GATE delegate:",
+    "CUDA gate interp type:4 not support, back to CPU",
+    "Gate config is old. Speed may be sub-optimal",
+    "The split-K setting may be suboptimal. Expect suboptimal performance",
+    "mylib: no tuned gate config for (256, 64, 7168)",
+    "mylib: using default gate tactic",
+    "mylib: gate kernel not used, no idea",
+    "Unknown plan, disabling torch.compile. This is the same as mode=none",
+    "mylib: no gates, disabling CUDA graphs",
+    "HIP Graphs are disabled (GRAPHS=None).",
+    "GATE is set, setting cudagraph mode to NONE",
 )
 FAR = (
     "it falls backwards",
@@ -25,6 +44,13 @@ FAR = (
     "the slow path was removed in 2.1",
     "eager mode is off",
     "# falling back to the old name is fine",
+    "config: rope_scaling missing, using fallback value 1.0",
+    "Using default logging config",
+    "UTF-7 is not supported by this reader",
+    "Python 3.9 is supported on the cluster",
+    "users in eager anticipation",
+    "tuned 3 kernels, no tuned radio",
+    "performance may vary",
 )
 
 

@@ -97,6 +97,7 @@ def test_a_log_that_is_cut_anywhere_proves_nothing(
     [
         ("torch.xla", DEVICE, [*REPORT, *(f"step {n}" for n in range(30))]),
         ("torch.xla", DEVICE, [*REPORT, "Traceback (most recent call last):", "ValueError: x"]),
+        ("torch.xla", DEVICE, [*REPORT, "Bus error", "next of the batch", *["served"] * 3]),
         ("neuron", DEVICE, [*NEURON, NEURON[0]]),
         ("neuron", DEVICE, [NEURON[0], NEURON[2].replace("compiled = 120", "compiled = 60"), NEURON[3]]),
         ("tflite", OPERATOR, [*BENCHMARK, BENCHMARK[0]]),

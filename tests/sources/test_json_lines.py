@@ -65,15 +65,33 @@ def test_two_pods_are_two_processes_though_their_ids_are_one(tmp_path: Path) -> 
     assert len(check([str(log)], policy="builtin:strict").processes) == 2
 
 
-def test_a_record_of_a_torch_logger_keeps_level_and_name() -> None:
-    said = {
-        "name": "torch._dynamo.convert_frame",
-        "levelname": "WARNING",
-        "message": "torch._dynamo hit\nmore",
-    }
-    assert b"".join(plain_lines([json.dumps(said).encode()])) == (
-        b"WARNING:torch._dynamo.convert_frame:torch._dynamo hit\x1f\nmore"
+@pytest.mark.parametrize(
+    ("logger", "opening"),
+    [
+        ("torch._dynamo.convert_frame", "WARNING:torch._dynamo.convert_frame:"),
+        ("TensorRT", "WARNING:TensorRT:"),
+        ("te_compiler", "WARNING:te_compiler:"),
+        ("torchvision.io", ""),
+        ("serve", ""),
+    ],
+)
+def test_a_record_keeps_level_and_name_of_a_logger_that_tells_what_it_is(logger: str, opening: str) -> None:
+    said = {"name": logger, "levelname": "WARNING", "message": "torch._dynamo hit\nmore"}
+    assert b"".join(plain_lines([json.dumps(said).encode()])).decode() == (
+        f"{opening}torch._dynamo hit\x1f\nmore"
     )
+
+
+def test_what_tvms_logger_refuses_is_read_from_json_too(tmp_path: Path) -> None:
+    said = {
+        "logger": "TensorRT",
+        "level": "info",
+        "message": "nn.dense: Only float32 tensor dtypes are supported.",
+    }
+    log = tmp_path / "export.jsonl"
+    log.write_text(json.dumps(said) + "\n", encoding="utf-8")
+    (finding,) = check([str(log)], policy="builtin:strict").findings
+    assert (finding.event.compiler, finding.event.op) == ("tvm.byoc", "nn.dense")
 
 
 @pytest.mark.parametrize(

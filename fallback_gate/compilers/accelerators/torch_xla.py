@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
-from fallback_gate.compilers import shared
+from fallback_gate.compilers import ending, shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -53,9 +53,6 @@ _REPORT = Pattern(
 )
 _OWES = Pattern(r"(?:^|\s)(?:Metric|Counter): ")  # a figure on the next line
 _COMPILE_TIME = Pattern(r"(?:^|\s)Metric: CompileTime\s*$")
-_BROKE = Pattern(
-    r"Traceback \(most recent call last\)|^Killed|Segmentation fault|core dumped|##\[error\]|KeyboardInterrupt|^Aborted"
-)
 _VALUE = Pattern(r"(?:^|\s)Value: (?P<count>\d{1,15})\s*$")
 
 
@@ -178,7 +175,7 @@ def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
             continue
         inside, closed = False, not _OWES.search(last)
         after += bool(line.text.strip())
-        broke = broke or bool(_BROKE.search(line.text))
+        broke = broke or ending.breaks_off(line.text)
         if after > FEW:
             break
     state = "cut" if not closed else "ended" if after <= FEW and not broke else "went on"

@@ -9,6 +9,7 @@ from fallback_gate.compilers import ending
 from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.log import opened
 from fallback_gate.scan.record import Record
+from fallback_gate.sources.envelope import is_glog
 
 MOST_BETWEEN = 16  # records of PyTorch's between the program's last line and its list at exit
 
@@ -28,7 +29,7 @@ def _not_pytorchs(record: Record) -> Iterator[str]:
     """The lines before a record at exit that are none of PyTorch's, nearest first; a few of its own may stand between."""
     between = 0
     for text, _ in record.preceding(ending.NEAR + ending.FAR, ranks=True):
-        if text[1:5].isdigit() and text[0] in "VDIWEC":
+        if is_glog(text):
             between += 1
             if between > MOST_BETWEEN:
                 return

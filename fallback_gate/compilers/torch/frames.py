@@ -16,6 +16,7 @@ from fallback_gate.compilers.torch.breaking_call import failed_on_fake_tensors, 
 from fallback_gate.compilers.torch.log import (
     RAISED,
     LogRecord,
+    UserStack,
     base,
     frames,
     is_standard_library,
@@ -42,9 +43,12 @@ _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
 def of_frame(rule: Rule, record: Record, log: LogRecord, said: Match[str], **facts: Any) -> Report:
     """A report about the frame that a message names."""
-    name, file = function(said["function"]), said["file"]
-    place = Location(file, int(said["line"]), name)
-    return base(rule, record, log, name, names=(name,), stack=(name,), files=(file,), location=place, **facts)
+    return base(rule, record, log, **told_by(UserStack().within(_named(said))), **facts)
+
+
+def _named(said: Match[str]) -> Location:
+    """The frame that a message names."""
+    return Location(said["file"], int(said["line"]), function(said["function"]))
 
 
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -104,27 +108,15 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     log = opened(record.text, match, None)
     if not log:
         return
-    reason, op, where = match["limit"], "*", None
+    reason, scope = match["limit"], Scope.UNKNOWN
     lines = list(messages(record, log, 12, until="torch._dynamo hit"))
+    stack = user_stack(lines)._replace(innermost=None)  # which of them, the message says
     for line in lines:
         if found := _LIMITED_FUNCTION.search(line):
-            op = function(found["function"])
-            where = Location(found["file"], int(found["line"]), op)
+            stack, scope = stack.within(_named(found)), rule.scope
         elif found := _LAST_REASON.search(line):
             reason = f"{match['limit']}: {found['reason'].strip()}"
-    stack = user_stack(lines)
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        None if where else Scope.UNKNOWN,
-        names=(op,) if where else (),
-        stack=tuple(dict.fromkeys(((op,) if where else ()) + stack.functions)),
-        files=tuple(dict.fromkeys(((where.file,) if where and where.file else ()) + stack.files)),
-        location=where,
-        reason=reason,
-    )
+    yield base(rule, record, log, **told_by(stack), scope=scope, reason=reason)
 
 
 def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -154,23 +146,16 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         elif RAISED.match(line) or line.startswith("Traceback "):
             break
         lines.append(line)
-    at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), None)
-    stack = user_stack(lines[at + 1 :] if at is not None else ())
+    at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), len(lines))
+    stack = user_stack(lines[at + 1 :])
+    if not stack.innermost and (quoted := frames(_quoted_frames(lines))):
+        stack = stack.within(quoted[0])
     called = offending_call(said, lines)
-    where = stack.innermost or next(iter(frames(_quoted_frames(lines))), None)
-    op = called[0] if "disable" in said and called else (where.function if where else None) or "*"
-    names = ((op,) if op != "*" else ()) + called + ((where.function,) if where and where.function else ())
-    yield base(
-        rule,
-        record,
-        None,
-        op,
-        names=tuple(dict.fromkeys(names)),
-        stack=stack.functions or ((where.function,) if where and where.function else ()),
-        files=stack.files or ((where.file,) if where and where.file else ()),
-        location=where,
-        reason=f"{error.rsplit('.', 1)[-1]}: {said}",
-    )
+    if "disable" in said and called:
+        told = told_by(stack, *called, *stack.functions[:1], op=called[0])
+    else:
+        told = told_by(stack, *called)
+    yield base(rule, record, None, **told, reason=f"{error.rsplit('.', 1)[-1]}: {said}")
 
 
 def guard_failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

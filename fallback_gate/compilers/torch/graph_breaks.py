@@ -24,6 +24,7 @@ from fallback_gate.compilers.torch.log import (
     messages,
     opened,
     parse,
+    told_by,
     user_stack,
 )
 from fallback_gate.model import Kind, Location, Report, Scope
@@ -97,15 +98,9 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     offending = offending_call(reason, text) or called_in(traceback)
     disabled = "disable" in reason and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
-    op = called[0] if disabled else where.function or "*"
-    facts: dict[str, Any] = {
-        "op": op,
-        "names": tuple(dict.fromkeys((op, *called))) if op != "*" else called,
-        "stack": stack.functions,
-        "files": stack.files or (file,),
-        "reason": reason or None,
-        "location": where,
-    }
+    around = UserStack(stack.functions, stack.files or (file,), where)
+    facts = told_by(around, *called, op=called[0] if disabled else None)
+    facts["reason"] = reason or None
     told = [_Told(facts)]
     if any(map(_CHECKPOINT.match, text[:12])):
         names = dict.fromkeys((*facts["names"], "torch.utils.checkpoint.checkpoint"))
@@ -168,18 +163,9 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
     where = _broken(stack, lines[:own])
     called = old_call(reason) or offending_call(reason, cause)
-    op = called[0] if "disable()" in reason and called else (where.function if where else None) or "*"
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *called))) if op != "*" else called,
-        stack=stack.functions,
-        files=stack.files,
-        reason=reason or None,
-        location=where,
-    )
+    op = called[0] if "disable()" in reason and called else None
+    told = told_by(stack._replace(innermost=where), *called, op=op)
+    yield base(rule, record, log, **told, reason=reason or None)
 
 
 def _reason(lines: Sequence[str]) -> tuple[str, str | None]:
@@ -221,18 +207,9 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     traceback = list(messages(record, log, 60, until="Graph break from "))
     stack = user_stack(traceback)
     where = _broken(stack, traceback)
-    op = (where.function if where else None) or "Tensor.item"
-    yield base(
-        rule,
-        record,
-        log,
-        op,
-        names=tuple(dict.fromkeys((op, *ITEM_NAMES))),
-        stack=stack.functions,
-        files=stack.files,
-        reason="Tensor.item() while capture_scalar_outputs is off",
-        location=where,
-    )
+    op = (where.function if where else None) or ITEM_NAMES[0]
+    told = told_by(stack._replace(innermost=where), *ITEM_NAMES, op=op)
+    yield base(rule, record, log, **told, reason="Tensor.item() while capture_scalar_outputs is off")
 
 
 def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -226,6 +226,12 @@ class UserStack(NamedTuple):
     files: tuple[str, ...] = ()
     innermost: Location | None = None
 
+    def within(self, frame: Location) -> UserStack:
+        """The stack of a frame that these called, or that is innermost in them already."""
+        functions = dict.fromkeys(name for name in (frame.function, *self.functions) if name)
+        files = dict.fromkeys(file for file in (frame.file, *self.files) if file)
+        return UserStack(tuple(functions), tuple(files), frame)
+
 
 def is_library(path: str) -> bool:
     """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
@@ -273,12 +279,15 @@ def user_stack(lines: Iterable[str]) -> UserStack:
     return UserStack(tuple(functions), tuple(files), inner_first[0])
 
 
-def told_by(stack: UserStack) -> dict[str, Any]:
-    """What a report takes from the user's stack: the function innermost in it is what the message is about."""
-    name = stack.innermost.function if stack.innermost else None
+def told_by(stack: UserStack, *called: str, op: str | None = None) -> dict[str, Any]:
+    """What a report takes from the user's stack, and from the names of the call that the message tells.
+
+    The function innermost in the stack is what the message is about, unless `op` is.
+    """
+    name = op or (stack.innermost.function if stack.innermost else None)
     return {
         "op": name or "*",
-        "names": (name,) if name else (),
+        "names": tuple(dict.fromkeys((name, *called))) if name else called,
         "stack": stack.functions,
         "files": stack.files,
         "location": stack.innermost,

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
+from fallback_gate.compilers import ending
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.tvm import names
@@ -176,7 +177,7 @@ def lowered(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
         if _CHOSEN.search(line.text):
             state = "more"
             break
-        if _CRASH.search(line.text):
+        if ending.breaks_off(line.text) or _CRASH.search(line.text):
             state = "broken"
             break
         if not _OWN.search(line.text) and not _TORN.match(line.text):
@@ -188,9 +189,9 @@ def lowered(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
 
 _CHOICE = r"\bUsing \S+ for \S+ based on (?:highest priority|lowest cost)"
 _CHOSEN = Pattern(_CHOICE)
-_CRASH = Pattern(
-    r"^Traceback|\b\w*(?:Error|Exception|Interrupt)\b|##\[error\]|^Killed|^Terminated|^Aborted|Segmentation fault|core dumped"
-    r"|[Ee]xit(?:ed with)? (?:code|status)|[Tt]runcated|[Cc]ancel|[Tt]ime(?:d )?out|SIG[A-Z]{3,}"
+_CRASH = Pattern(  # in the one line that would show that the process went on
+    r"\b\w*(?:Error|Exception|Interrupt)\b|[Ee]xit(?:ed with)? (?:code|status)|[Tt]runcated|[Cc]ancel"
+    r"|[Tt]ime(?:d )?out|SIG[A-Z]{3,}"
 )
 _OWN = Pattern(
     r"^\s|^$|\b(?:autotvm|te_compiler|compile_engine|strategy|topi|auto_scheduler|relay)\b|^TVM will apply|\w\.(?:cc|h|py):\d+:"
