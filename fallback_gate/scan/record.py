@@ -8,11 +8,12 @@ by the window that the scan holds, so a record never costs more than its window.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from re import Pattern
 from typing import NamedTuple
 
+from fallback_gate.scan.kept import Kept
 from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
@@ -42,6 +43,7 @@ class View:
     lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
     late: bool = False  # it began in the middle of a text
+    kept: Kept = field(default_factory=Kept)
     _sought: int = 0  # up to where `before` has looked
     _found: int = -1
 
@@ -64,9 +66,9 @@ class View:
         """What the window holds was moved to the front."""
         self._sought, self._found = max(0, self._sought - by), max(-1, self._found - by)
 
-    def spend(self) -> None:
-        """One line more was read. Raises `Exhausted`."""
-        self.allowance -= 1
+    def spend(self, lines: int = 1) -> None:
+        """So many lines more were read. Raises `Exhausted`."""
+        self.allowance -= lines
         if self.allowance < 0:
             raise Exhausted("its records overlap so much that reading them all would take too long")
 
