@@ -15,9 +15,9 @@ INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no 
 
 **What proves the end.** Nothing: the HLO shows no callback, but does not show what was expanded before it.
 
-**Where.** Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module
-resolve: file, line and all functions around it. Before, it has file and line, and no function but the compiled
-one. HLO before optimization and StableHLO have no places: the module's name tells the compiled function.
+Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module resolve: file,
+line and all functions around it. Before, it has file and line, and no function but the compiled one. What JAX
+prints of a function that is only lowered has no places: the module's name tells the function.
 
 Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
 
