@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fallback_gate.compilers import closing, ending, near_miss
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
-from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Rule, Sighting, compiled
+from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, compiled
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
@@ -191,6 +191,9 @@ def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tu
     try:
         for hit in scan.waiting():
             hit.record.view.ran_out = False
+            for marker in book.of(hit):
+                if isinstance(marker, Marker):  # it may keep what a rule needs further down
+                    list(read_marker(marker, hit.record, budget))
             here = [
                 (book.advised(report, rule), _who(name, hit.record, report))
                 for rule in book.of(hit)

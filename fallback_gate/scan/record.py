@@ -8,10 +8,11 @@ by the window that the scan holds, so a record never costs more than its window.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from re import Pattern
 from typing import NamedTuple
 
+from fallback_gate.scan.kept import Kept
 from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
@@ -19,8 +20,6 @@ _FILLER = FILLER.decode()
 _GOES_ON = GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
-
-
 FIRST_ALLOWANCE = 300_000  # lines
 ALLOWANCE_BYTES = 256  # bytes of a log that allow for one line more
 
@@ -41,6 +40,7 @@ class View:
     lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
     late: bool = False  # it began in the middle of a text
+    kept: Kept = field(default_factory=Kept)
     _sought: int = 0  # up to where `before` has looked
     _found: int = -1
 
@@ -63,9 +63,9 @@ class View:
         """What the window holds was moved to the front."""
         self._sought, self._found = max(0, self._sought - by), max(-1, self._found - by)
 
-    def spend(self) -> None:
-        """One line more was read. Raises `Exhausted`."""
-        self.allowance -= 1
+    def spend(self, lines: int = 1) -> None:
+        """So many lines more were read. Raises `Exhausted`."""
+        self.allowance -= lines
         if self.allowance < 0:
             raise Exhausted("its records overlap so much that reading them all would take too long")
 

@@ -237,11 +237,12 @@ class Scan:
     def waiting(self) -> Iterator[Hit]:
         """The hits that wait for what stands behind them, as of what the window holds. They come again."""
         view = self._view
-        was = self._counted, self._feeds, view.allowance
+        was = self._counted, self._feeds, view.allowance, view.kept
+        view.kept = view.kept.copy()
         try:
             yield from self._cut_out(self._pending.copy(), view.end)
         finally:
-            self._counted, self._feeds, view.allowance = was
+            self._counted, self._feeds, view.allowance, view.kept = was
 
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
         """Hand out the hits whose records are in the window."""

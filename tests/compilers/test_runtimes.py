@@ -125,6 +125,32 @@ def test_all_on_the_cpu_is_a_fallback_where_another_provider_was_asked(read: Rea
     ]
 
 
+ASKED = f"providers: ['{CUDA}', '{CPU}']"
+ON_CPU = [BEGIN, HEADER, ALL_CPU, END]
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "state"),
+    [
+        ([*ON_CPU, ASKED], [2], State.PROVEN),
+        ([ASKED, BEGIN, HEADER, ALL, END, *ON_CPU, ASKED], [7], State.PROVEN),
+        ([ASKED, *ON_CPU, *ON_CPU, ASKED], [3, 7], State.PROVEN),
+        ([BEGIN, HEADER, ALL, END, ASKED, *ON_CPU], [], State.UNPROVEN),  # of which session, nobody knows
+        ([BEGIN, HEADER, ALL, END, ASKED, *ON_CPU, ONLY_CPU], [], State.UNPROVEN),
+        ([ASKED.replace("prov", "available prov"), *ON_CPU], [], State.UNPROVEN),
+        ([*ON_CPU, f"['AzureExecutionProvider', '{CPU}']"], [], State.PROVEN),
+    ],
+)
+def test_all_on_the_cpu_is_a_fallback_where_each_list_has_another_provider(
+    lines: list[str], at: list[int], state: State, read: Read
+) -> None:
+    said = read(*lines)
+    assert [(report.op, report.scope.value, report.position) for report in said.reports] == [
+        (CUDA, "program", line) for line in at
+    ]
+    assert states(said, "onnxruntime")["device_fallback"] is state
+
+
 @pytest.mark.parametrize("before", [1, 2])
 def test_a_retry_names_the_provider_that_was_lost(before: int, read: Read) -> None:
     using = f"['{TENSORRT}', ('{CUDA}', {{'device_id': 0}}), '{CPU}']"

@@ -15,9 +15,13 @@ INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no 
 
 **What proves the end.** Nothing: the HLO shows no callback, but does not show what was expanded before it.
 
+Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module resolve: file,
+line and all functions around it. Before, it has file and line, and no function but the compiled one. What JAX
+prints of a function that is only lowered has no places: the module's name tells the function.
+
 Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
 
-Wording seen in 0.4.38, 0.6.2 and 0.10 (run); warnings in the source of 0.3 to 0.10.
+Wording seen in 0.4.38, 0.6.2, 0.8.2 and 0.10 (run); warnings in the source of 0.3 to 0.10.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.runtimes import xla_module
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -36,33 +41,66 @@ NAME = "jax"
 _OP_NAME = Pattern(r"op_name=\"(?P<path>[^\"]{1,1000})\"")
 _OP_TYPE = Pattern(r"op_type=\"(?P<name>\w{1,60})\"")
 _SOURCE = Pattern(r"source_file=\"(?P<file>[^\"]{1,500})\" source_line=(?P<line>\d{1,9})")
+_FRAME = Pattern(r"[{ ]stack_frame_id=(?P<id>\d{1,9})\b")
 _JIT = Pattern(r"^(?:p?jit|jvp|transpose|vmap)\((?P<name>[^()]{1,200})\)$")
+_MODULE = Pattern(r"^p?(?:jit|map)_(?P<name>(?!_lambda_)\w{1,200})")
+_API = {
+    "pure_callback": "jax.pure_callback",
+    "io_callback": "jax.experimental.io_callback",
+    "debug_callback": "jax.debug.callback",
+    "debug_print": "jax.debug.print",
+}
 
 
 def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A callback: its kind, and from the metadata the user's functions and the place of the call."""
-    op_type = _OP_TYPE.search(record.text)
+    """A callback: its kind, and from metadata and module the user's functions and the place of the call."""
     node = match["node"] or ""
-    bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
-    report = by_groups(rule, record, match)
+    module = xla_module.module_of(record)
     path = _OP_NAME.search(record.text)
     parts = path["path"].split("/") if path else []
-    called = parts[-1] if parts and "callback" in parts[-1] else ""
-    kind = op_type["name"] if op_type else bare if "callback" in bare else called or "callback"
+    kind = _primitive(record, node, parts)
     functions = [found["name"] for part in reversed(parts) if (found := _JIT.match(part))]
     if len(functions) > 1 and functions[-2] == "main":  # up to 0.6 each function is lowered as one named main
         del functions[-2]
-    place = _SOURCE.search(record.text)
-    if place:
-        where = Location(place["file"], int(place["line"]), functions[0] if functions else None)
-        report = report._replace(location=where, files=(place["file"],))
-    yield report._replace(
+    if not functions and (whole := _MODULE.match(module.name)):
+        functions = [whole["name"]]
+    places = _places(record, module)
+    called = [name for place in places if (name := _function(place.function)) and name != "<module>"]
+    yield by_groups(rule, record, match)._replace(
         op=kind,
-        names=tuple(dict.fromkeys((kind, f"jax.{kind}", match["target"]))),
-        stack=tuple(functions),
-        site=node or None,
+        names=tuple(dict.fromkeys((kind, _API.get(kind, f"jax.{kind}"), match["target"]))),
+        stack=tuple(dict.fromkeys((*called, *functions))),
+        files=tuple(dict.fromkeys(place.file for place in places if place.file)),
+        location=places[0]._replace(function=_function(places[0].function)) if places else None,
+        site="/".join(filter(None, (module.name, node))) if node else None,
         reason=f"custom call of {match['target']}",
     )
+
+
+def _primitive(record: Record, node: str, path: list[str]) -> str:
+    """The kind of callback, by the metadata or the instruction's own name."""
+    op_type = _OP_TYPE.search(record.text)
+    bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
+    called = path[-1] if path and "callback" in path[-1] else ""
+    is_named = bare in _API or "callback" in bare
+    return op_type["name"] if op_type else bare if is_named else called or "callback"
+
+
+def _places(record: Record, module: xla_module.Module) -> tuple[Location, ...]:
+    """Where the user's code calls it, innermost first. Before 0.8 the metadata tells the place alone."""
+    frame = _FRAME.search(record.text)
+    if frame and (places := module.frames(int(frame["id"]), record)):
+        return places
+    place = _SOURCE.search(record.text)
+    return (Location(place["file"], int(place["line"])),) if place else ()
+
+
+def _function(name: str | None) -> str | None:
+    """A function by the name in its source; a lambda with the function around it."""
+    if name is None:
+        return None
+    last = name.rpartition("<locals>.")[2]
+    return name.replace("<locals>.", "") if last == "<lambda>" else last
 
 
 CALLBACK = Rule(
@@ -181,19 +219,29 @@ SLOW_CONVOLUTION = Rule(
     read=convolved,
 )
 
+
+def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """A function's module; the head of any module is kept for the instructions below it."""
+    xla_module.keep(record, match)
+    if match[0].startswith("Hlo") and (function := _COMPILED.match(match["module"])):
+        yield Sighting(marker.id, record.position, (function["name"],))
+
+
+_COMPILED = Pattern(r"^p?(?:jit|map)_(?P<name>.{1,200})")
 RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)
 MARKERS = (
     Marker(
         id="jax/hlo-printed",
         compiler=NAME,
-        anchor=("HloModule jit_", "HloModule pjit_", "HloModule pmap_"),
-        pattern=r"^HloModule p?(?:jit|map)_(?P<name>[\w.-]{1,200})",
+        anchor=("HloModule ", "module @", "FileNames", "StackFrames"),
+        pattern=xla_module.HEAD,
         shows="The HLO of a compiled function was printed.",
         seen_in="0.10 (run)",
         matches=(
             "HloModule jit_decode_step, is_scheduled=true, entry_computation_layout={(f32[16,64]{1,0})->f32[16,64]{1,0}}",
         ),
-        ignores=("# HloModule jit_x",),
+        ignores=("# HloModule jit_x", "HloModule SyncTensorsGraph.34, is_scheduled=true", "FileNames"),
+        read=printed,
     ),
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.REFERENCE_KERNEL})

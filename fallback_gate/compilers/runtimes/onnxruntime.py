@@ -46,14 +46,17 @@ _PROVIDER = Pattern(r"'(?P<name>\w{2,60})'")
 
 
 def listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether a printed list of providers has another one than the CPU's."""
-    names, rest = set(), match["list"]
+    """The first provider of a printed list that takes nodes from the CPU; those that could be had were not asked for."""
+    names, rest = [], match["list"]
     while found := _PROVIDER.search(rest):
-        names.add(found["name"])
+        names.append(found["name"])
         rest = rest[found.end() :]
-    yield Sighting(marker.id, record.position, ("cpu" if names <= {CPU} else "others",))
+    other = next((name for name in names if onnxruntime_placement.behind(CPU, name)), CPU)
+    at_hand = other != CPU and _AT_HAND.search(record.text) is not None
+    yield Sighting(marker.id, record.position, ("at hand" if at_hand else other,))
 
 
+_AT_HAND = Pattern(r"[Aa]vailable|AVAILABLE|[Ii]nstalled|[Ss]upported")
 _I = "2026-11-30 00:18:28.706414288 [I:onnxruntime:, inference_session.cc:2567 Initialize] "
 MARKERS = (
     *onnxruntime_placement.MARKERS,
@@ -131,7 +134,7 @@ def _devices(evidence: Evidence, made: int) -> Proof:
         why = "a placement of nodes is cut: lines of it are missing"
     elif blocks != made or evidence.counts.get("onnxruntime/initializing", 0) > made:
         why = "the log does not show a placement and an end for each session"
-    elif CPU in states and listed != {("cpu",)} and not _told(evidence):
+    elif CPU in states and listed != {(CPU,)} and not _told(evidence):
         why = "a session is on the CPU alone, and the log does not show that no other provider was asked for"
     if why:
         return Proof(State.UNPROVEN, why, None, SETTING)

@@ -9,7 +9,8 @@ provider has all, the block is `All nodes placed on [X]. Number of nodes: 46` (b
 A count holds fused nodes: one node on a device can be most of the model.
 
 That a node is on the CPU is a fallback where another provider has nodes beside it. Where the CPU has all, it
-is one where the lines before the block show another provider at work for this session.
+is one where the lines before the block show another provider at work for this session, or the program lists
+its session's providers and there is another one among them.
 """
 
 from __future__ import annotations
@@ -191,13 +192,19 @@ NODES = Rule(
 
 
 def all_on_cpu(evidence: Evidence) -> Iterable[Report]:
-    """Sessions that run on the CPU alone although another provider was asked what it can take."""
+    """Sessions that run on the CPU alone although another provider was asked what it can take, or is in each
+    list of providers that the program printed, one for each session at least."""
     blocks = sorted((int(at), state) for state, at in evidence.of("onnxruntime/placed"))
     asked = sorted((int(at), provider) for provider, at in evidence.of("onnxruntime/provider-asked"))
+    listed = {provider for (provider,) in evidence.of("onnxruntime/providers-listed")}
+    enough = evidence.counts.get("onnxruntime/providers-listed", 0) >= len(blocks)
     before = -1
     for at, state in blocks:
         others = sorted({provider for where, provider in asked if before < where < at} - {CPU})
         before = at
+        said = "asked"
+        if not others and enough and listed.isdisjoint((CPU, "at hand")):
+            others, said = sorted(listed), "listed by the program"
         if state == CPU and others:
             yield Report(
                 id=NODES.id,
@@ -208,7 +215,7 @@ def all_on_cpu(evidence: Evidence) -> Iterable[Report]:
                 position=at,
                 text="All nodes placed on [CPUExecutionProvider]",
                 names=(*others, CPU),
-                reason=f"all nodes of the session are on {CPU}, though {', '.join(others)} was asked",
+                reason=f"all nodes of the session are on {CPU}, though {', '.join(others)} was {said}",
                 help=NODES.help,
             )
 
