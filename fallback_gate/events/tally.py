@@ -8,6 +8,7 @@ that takes what is sent is the same as one that took every report.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 
 from fallback_gate.events.fold import key_of
 from fallback_gate.events.gathered import MOST_LINES
@@ -19,6 +20,9 @@ MOST_KEPT = 10_000  # different reports of which repetitions are counted
 MOST_POSITIONS = 50_000
 SENT_AT_ONCE = 500
 
+_OWN = ("position", "text", "when")  # of each record; the rest is what it says
+_said = itemgetter(*(at for at, name in enumerate(Report._fields) if name not in _OWN))
+
 
 class Tally:
     """Takes the reports of one log as `Fold.add` does; `send` gets them in batches, with a count each.
@@ -29,21 +33,23 @@ class Tally:
     def __init__(self, send: Callable[[Batch], None]) -> None:
         self._send = send
         self._batch: Batch = []
-        self._kept: dict[tuple[Report, ProcessKey], list[int]] = {}  # how often each came again
+        self._again: dict[tuple[object, ProcessKey], int] = {}  # how often each that is kept came again
+        self._kept: list[tuple[Report, ProcessKey]] = []
         self._of_event: dict[object, set[int]] = {}
         self.positions: set[int] = set()
 
     def add(self, report: Report, process: ProcessKey) -> None:
         """Take one report."""
-        same = report._replace(position=0, text="", when=None), process
+        same = _said(report), process
         event = key_of(report), report.hint
         positions = self._of_event.get(event)
-        known = self._kept.get(same)
-        if known and positions and len(positions) >= MOST_LINES:
-            known[0] += 1
+        again = self._again.get(same)
+        if again is not None and positions and len(positions) >= MOST_LINES:
+            self._again[same] = again + 1
             return
-        if known is None and len(self._kept) < MOST_KEPT:
-            self._kept[same] = [0]
+        if again is None and len(self._kept) < MOST_KEPT:
+            self._again[same] = 0
+            self._kept.append((report._replace(position=0, text="", when=None), process))
             self._of_event.setdefault(event, set())
         if (positions := self._of_event.get(event)) is not None and len(positions) < MOST_LINES:
             positions.add(report.position)
@@ -55,7 +61,7 @@ class Tally:
 
     def end(self) -> None:
         """Send what is left: the last reports, then the counts."""
-        for (report, process), (times,) in self._kept.items():
+        for (report, process), times in zip(self._kept, self._again.values(), strict=True):
             if times:
                 self._batch.append((report, process, times))
         self._flush()
