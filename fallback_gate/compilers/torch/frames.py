@@ -75,10 +75,11 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
 
 
 def _error(messages: Iterable[str]) -> Iterator[str]:
-    """The lines of an error up to the end of the user's frames in it; behind them its attempts and hints stand."""
+    """The lines of an error up to where it ends: behind the user's frames, or where it says how to have more
+    of it printed. All of it may come once more."""
     quoting = False
     for message in messages:
-        if quoting and not message.strip():
+        if (quoting and not message.strip()) or message.startswith("Set TORCH"):
             return
         quoting |= message.startswith("from user code")
         yield message
@@ -192,7 +193,7 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
     Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), as the times behind the list tell.
     """
     log = opened(record.text, match, None)
-    if log and traced_frames(record, log) == [] and not _compiler_ran(record, log):
+    if log and _names_none(record, log) and not _compiler_ran(record, log):
         yield base(
             rule,
             record,
@@ -200,6 +201,11 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
             "*",
             reason="no frame was traced: compiling was switched off (TORCHDYNAMO_DISABLE, a stance, a disabled forward)",
         )
+
+
+def _names_none(record: Record, log: LogRecord) -> bool:
+    """Whether the list of frames is empty."""
+    return next(filter(str.strip, messages(record, log, 3)), "").startswith("]")
 
 
 def _compiler_ran(record: Record, log: LogRecord) -> bool:
