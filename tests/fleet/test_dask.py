@@ -185,13 +185,14 @@ def test_a_key_of_seals_must_be_everywhere_or_nowhere(engine: str, monkeypatch: 
 
 
 def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallback_gate.cluster.WAIT", 1)
+    monkeypatch.setattr("fallback_gate.reading.cluster.WAIT", 1)
     with pytest.raises(InputError, match="answers at|can't be reached"):
         check([SAMPLES / "moe-decoder-h200"], engine="dask://127.0.0.1:1")
 
 
 def test_other_versions_on_a_worker_are_told(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)  # one that another test ended is started again
         assert differences(client) == []
         monkeypatch.setattr("importlib.metadata.version", lambda package: "0.0.1")
         told = differences(client)
