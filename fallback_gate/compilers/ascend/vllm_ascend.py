@@ -198,7 +198,7 @@ NO_FUSED_ATTENTION = Rule(
         "mlapo disabled for these layers",
         "npugraph_ex is not supported on",
     ),
-    pattern=r"(?:(?P<reason>[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
+    pattern=r"(?:(?P<reason>(?:^|(?<=\] ))[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
     r"|(?P<mlapo>mlapo) only supports W8A8 quantization in MLA\b"
     r"|(?P<graph>npugraph_ex) is not supported on Ascend \w{1,20}\. Disabling it)",
     kind=Kind.SLOWER_KERNEL,

@@ -56,7 +56,7 @@ UNFUSED = Rule(
     compiler=NAME,
     anchor=("Fall back to unfused MHA", "FMHA on Volta."),
     pattern=_LOGGER
-    + r"(?:Fall back to unfused MHA (?:because of|for) (?P<reason>.{1,600}?)\.?\s*$|Alibi is not supported for FMHA on Volta)",
+    + r"(?:Fall back to unfused MHA (?:because of|for) (?P<reason>\S(?:.{0,598}?\S)?)\.?\s*$|Alibi is not supported for FMHA on Volta)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The context phase of attention has no fused kernel here: several kernels, and quadratic memory.",
