@@ -270,7 +270,6 @@ COMPLETE = Marker(
         "2026-01-01 00:00:02.000000 [INFO] [main.cpp:1159] [ MIGraphX Version: 2.16.0.f729a52 ] Complete(2.1s): migraphx-driver compile m.onnx --gpu",
     ),
     ignores=("[job] Complete(3)",),
-    read=lambda marker, record, match: (Sighting(marker.id, record.position, (str(record.position),)),),
 )
 RULES = (HOST, SUMMARY, *WARNINGS, CANDIDATE_FAILED)
 SETTING = "migraphx-driver compile MODEL --gpu, which prints the compiled program"
@@ -280,8 +279,8 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """The compiled program stands in the log whole, and the driver came to its end after it."""
     said = {state for (state,) in evidence.of(COMPILED.id)}
     compiled = evidence.first(COMPILED.id)
-    last = max((int(at) for (at,) in evidence.of(COMPLETE.id)), default=-1)
-    begun = max(evidence.facts.get(COMPILED.id, {}).values(), default=0)
+    last = evidence.last.get(COMPLETE.id, -1)
+    begun = evidence.last.get(COMPILED.id, 0)
     if compiled is None or "none" in said:
         host = Proof(State.UNPROVEN, "no program compiled for the GPU is printed", None, SETTING)
     elif "cut" in said:
