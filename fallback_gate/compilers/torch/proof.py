@@ -192,7 +192,8 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "an exception ended the program: what it would have compiled next is not in the log"
     if mixed := several(evidence):
         return mixed
-    lost = [frame for frame in facts.listed if frame not in facts.started.values()]
+    named = set(facts.started.values())
+    lost = [frame for frame in facts.listed if frame not in named]
     if lost:
         return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
     open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
