@@ -35,6 +35,14 @@ NAME = "litert.converter"
 _NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
 
 
+def custom(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """As `listed`, between the sentence that asks for implementations and the details: else it may be anyone's list."""
+    above = (line.text for line in record.preceding(1))
+    below = (line.text for line in record.following(1))
+    if next(below, "").startswith("Details:") or "custom op" in next(above, ""):
+        yield from listed(rule, record, match)
+
+
 def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """Each operator of the list; a Flex operator is one of TensorFlow, with `Flex` before its name."""
     report = by_groups(rule, record, match)
@@ -89,9 +97,9 @@ CUSTOM = Rule(
     meaning="TFLite lacks the operator: without allow_custom_ops there is no model, with it the user must bring a kernel.",
     help="Replace the operator, or register a kernel for it in the interpreter that ships.",
     seen_in="2.21 (run), WARNING and an exception",
-    matches=("Custom ops: PyFunc", "Custom ops: PyFunc, stablehlo.custom_call"),
-    ignores=("Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
-    read=listed,
+    matches=("Custom ops: PyFunc\nDetails:", "Custom ops: PyFunc, stablehlo.custom_call\nDetails:"),
+    ignores=("Custom ops: PyFunc", "Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
+    read=custom,
 )
 
 ENDED = Marker(
