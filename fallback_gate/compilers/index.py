@@ -951,6 +951,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "PiecewiseCapturedGraph: model is not ": ("tensorrt_llm",),
     "DualModeCapturedGraph: num_tokens=": ("tensorrt_llm",),
     "[TensorRT-LLM][WARNING]": ("tensorrt_llm",),
+    "Build TensorRT engine ": ("tensorrt_llm",),
     "Total time of building ": ("tensorrt_llm",),
     "TensorRT-LLM version: ": ("tensorrt_llm",),
     "Selected backend = UnfusedDotProductAttention": ("transformer_engine",),

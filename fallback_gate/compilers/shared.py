@@ -1,4 +1,4 @@
-"""Room 3: the small pieces that many readers share: fixed names, listed operators, and honest refusals to prove.
+"""Room 3: the small pieces that many readers share: fixed names, listed operators, steps, honest refusals to prove.
 
 Most vendors' stacks say what falls back, and nothing that shows that all of it was said. Their readers then
 prove nothing: `unshown` where the default level is silent, `unended` where no line shows that a compile ended.
@@ -6,11 +6,13 @@ prove nothing: `unshown` where the default level is silent, `unended` where no l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
@@ -74,6 +76,23 @@ def partly(
         id, compiler, kind, Scope.PROGRAM, "*", position, text, reason=reason or text, site=None if reason else text,
         help=help,
     )  # fmt: skip
+
+
+def step(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """Read a marker that tells no more than where it stands."""
+    yield Sighting(marker.id, record.position, (str(record.position),))
+
+
+def steps(evidence: Evidence, marker: Marker) -> list[int]:
+    """Where a marker that `step` reads stands, in order."""
+    return sorted(int(position) for (position,) in evidence.of(marker.id))
+
+
+def each_ended(begun: Sequence[int], ended: Sequence[int]) -> bool:
+    """Whether something began, and an end stands behind each beginning and before the next one; both in order."""
+    behind = (ended[bisect(ended, start) :][:1] for start in begun)
+    following = (*begun[1:], inf)
+    return bool(begun) and all(end and end[0] < start for end, start in zip(behind, following, strict=True))
 
 
 def unshown(why: str, setting: str, *kinds: Kind) -> Prove:

@@ -117,3 +117,9 @@ def test_a_conversion_that_failed_after_another_is_not_proven(read: Read) -> Non
     bars = [line for line in sample("coreml-partition-clean.1.5.log") if "MIL" in line]
     said = read(*bars, bars[0])
     assert states(said)["compile_error"] is State.UNPROVEN
+
+
+def test_a_conversion_that_failed_before_another_is_not_proven(read: Read) -> None:
+    bars = [line for line in sample("coreml-partition-clean.1.5.log") if "MIL" in line]
+    assert states(read(*bars, *bars))["compile_error"] is State.PROVEN
+    assert states(read(bars[0], *bars))["compile_error"] is State.UNPROVEN

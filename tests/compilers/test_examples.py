@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.rule import Marker, Reader, Rule, compiled
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.anchors import expression
 
 ENTRIES = [(reader, entry) for reader in READERS.values() for entry in (*reader.rules, *reader.markers)]
@@ -122,6 +125,7 @@ FRAGMENTS = (
     " ", "a", "a.", "_a", "1", "::", "torch.ops.", "aten.", "aten.a_", "/a:1", ": ", "[0/0] ", "(a, ", "a = ",
     "File \"a\", line 1, in ", "# ", "skipping cudagraphs due to ", "Found from", "(reason: ", "<function ",
     "V1130 00:29:06.251000 4674 torch/a.py:1] [0/0] [__output_code] ", "C:\\a", "é", "\x1b[", "=", ",", "op=a,",
+    "Error",
 )  # fmt: skip
 LONGEST = 16 << 10
 
@@ -148,6 +152,35 @@ def test_no_line_makes_a_shipped_pattern_slow(reader: Reader, entry: Rule | Mark
             slow.append((took, line[:150]))
             break
     assert slow == []
+
+
+def of_modules() -> list[tuple[str, Any, bool]]:
+    """The patterns for what stands around a record, and whether they are searched for in it."""
+    found = []
+    for module in sorted(set(sys.modules)):
+        if module.startswith("fallback_gate.compilers."):
+            source = inspect.getsource(sys.modules[module])
+            found += [
+                (f"{module}.{name}", pattern, f"{name}.search" in source)
+                for name, pattern in vars(sys.modules[module]).items()
+                if isinstance(pattern, Pattern) and f"{name} = Pattern(" in source
+            ]
+    return found
+
+
+OPENINGS = ("", '  File "a", line 1, in f', "1 a")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sought"), [of[1:] for of in of_modules()], ids=[of[0] for of in of_modules()]
+)
+def test_no_line_around_a_record_makes_a_pattern_slow(pattern: Pattern, sought: bool) -> None:
+    for fragment in FRAGMENTS:
+        for opening in OPENINGS:
+            line = (opening + fragment * (LONGEST // len(fragment)))[:LONGEST] + "\x00"
+            began = time.process_time()
+            (pattern.search if sought else pattern.match)(line)
+            assert time.process_time() - began < 0.2, line[:150]
 
 
 def with_endless_number(line: str) -> list[str]:

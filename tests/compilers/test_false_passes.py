@@ -225,6 +225,7 @@ ENDED = "I0000 00:00:1796016635.348858   21227 flatbuffer_export.cc:4302] Estima
         ([BEGAN, ENDED, ENDED, BEGAN], State.UNPROVEN),
         ([BEGAN, ENDED, ENDED, BEGAN, ENDED], State.PROVEN),
         ([BEGAN, BEGAN, ENDED], State.UNPROVEN),
+        ([BEGAN, ENDED, ENDED, BEGAN, BEGAN, ENDED], State.UNPROVEN),
     ],
 )
 def test_a_quantised_conversion_prints_its_end_twice(lines: list[str], state: State, read: Read) -> None:
@@ -278,6 +279,17 @@ def test_no_line_of_another_writer_ends_a_report_of_torch_xla(read: Read) -> Non
         assert [r.op for r in read(*torn, *lines[at:]).reports] == [r.op for r in whole.reports], at
         cut = read(*torn, *lines[at : last + 1])
         assert states(cut, "torch.xla")["device_fallback"] is not State.PROVEN, at
+
+
+def test_a_share_of_neuron_is_proof_where_all_that_is_left_is_named(read: Read) -> None:
+    said = (
+        "INFO:Neuron:Number of arithmetic operators (pre-compilation) before = 120, fused = 114, percent fused = 95.0%",
+        "INFO:Neuron:Number of arithmetic operators (post-compilation) before = 120, compiled = 114, percent compiled = 95.0%",
+        "INFO:Neuron:Neuron successfully compiled 1 sub-graphs, Total fused subgraphs = 1, Percent of model sub-graphs successfully compiled = 100.0%",
+        "INFO:Neuron:There are 6 ops of 1 different types in the TorchScript that are not compiled by neuron-cc: aten::nonzero, (For more information see https://x)",
+    )
+    assert states(read(*said), "neuron")["device_fallback"] is State.PROVEN
+    assert states(read(*said[:3]), "neuron")["device_fallback"] is State.UNPROVEN
 
 
 RAISED = [

@@ -113,12 +113,17 @@ def test_the_reasons_of_a_refused_kernel(read: Read) -> None:
 
 SPEAKS = LLM + "Device 0 peer access Device 1 is not available."
 BUILT = "[01/01/2026-00:00:31] [TRT-LLM] [I] Total time of building Unnamed Network 0: 00:00:25"
+BEGAN = "[01/01/2026-00:00:06] [TRT-LLM] [I] Build TensorRT engine Unnamed Network 0"
+ALL = "[01/01/2026-00:00:31] [TRT-LLM] [I] Total time of building all engines: 00:00:25"
 
 
 @pytest.mark.parametrize(
     ("lines", "state"),
     [
         ((SPEAKS, BUILT), State.PROVEN),
+        ((SPEAKS, BEGAN, BUILT, ALL), State.PROVEN),
+        ((SPEAKS, BEGAN, BUILT, BEGAN, BUILT, ALL), State.PROVEN),
+        ((SPEAKS, BEGAN, BUILT, BEGAN), State.UNPROVEN),
         ((BUILT,), State.UNPROVEN),  # the C++ library may be silent
         ((SPEAKS,), State.UNPROVEN),  # a server, or a build that broke off
         (("[TensorRT-LLM] TensorRT-LLM version: 0.11.0",), State.UNPROVEN),

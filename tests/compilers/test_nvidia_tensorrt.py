@@ -276,12 +276,27 @@ MOVED = W + "Layer '/a/Conv' (CONVOLUTION): Unsupported on DLA. Switching this l
         ([LOADED], NO, NO),
         ([BANNER], NO, NO),
         ([BANNER, *NO_DLA, MEMORY, CACHE, END], NO, NO),  # trtexec itself did not end
+        ([BANNER, *NO_DLA, MEMORY, CACHE, END, LOADED, PASSED, BANNER], NO, NO),  # nor did the second one
         ([CACHE, END], NO, NO),  # the end alone
     ],
 )
 def test_what_a_build_proves(lines: list[str], devices: State, tactics: State, read: Read) -> None:
     said = states(read(*lines))
     assert (said["device_fallback"], said["untuned_config"]) == (devices, tactics)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([BANNER, PASSED], YES),
+        ([BANNER, PASSED, BANNER, PASSED], YES),
+        ([BANNER, PASSED, BANNER], State.UNOBSERVABLE),
+        ([BANNER], State.UNOBSERVABLE),
+        ([BANNER, PASSED, PASSED.replace("PASSED", "FAILED")], State.UNOBSERVABLE),
+    ],
+)
+def test_each_trtexec_must_end_to_tell_of_cuda_graphs(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines))["cudagraph_skip"] is state
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ ORT_W = "2026-11-30 00:18:23.2 [W:onnxruntime:, x.cc:1 f] "
         ("  ROOT %io_callback.2 = (f32[2]{0}) custom-call(%a), custom_call_target=\"xla_ffi_partitioned_python_gpu_callback\"", ("device_fallback", "io_callback", "operator")),
         ("WARNING:tensorflow:AutoGraph could not transform <bound method Moe.call of <Moe object at 0x7f>> and will run it as-is.", ("eager_frame", "Moe.call", "region")),
         ("W0000 00:00:1729782634.4    1221 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Please make sure", ("device_fallback", "GPU", "program")),
-        ("Custom ops: PyFunc", ("op_fallback", "PyFunc", "operator")),
+        ("Custom ops: PyFunc\nDetails:", ("op_fallback", "PyFunc", "operator")),
         ("RuntimeError: Missing out variants: {'acme::gate_attn'}", ("compile_error", "acme::gate_attn", "operator")),
     ],
 )  # fmt: skip

@@ -171,6 +171,28 @@ def test_what_a_log_of_vllm_proves(lines: tuple[str, ...], states: tuple[str, ..
     assert proof[Kind.SLOWER_KERNEL].state is proof[Kind.OP_FALLBACK].state is State.UNOBSERVABLE
 
 
+ENGINE = (
+    "INFO 01-01 00:00:00 [core.py:71] Initializing a V1 LLM engine (v0.10.0) with config: model='/app/gate'"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "states"),
+    [
+        ((ENGINE, COMPILED, CAPTURED, STARTED), {State.PROVEN}),
+        ((ENGINE, COMPILED, CAPTURED, ENGINE, COMPILED, CAPTURED), {State.PROVEN}),
+        ((ENGINE, COMPILED, CAPTURED, STARTED, ENGINE), {State.UNPROVEN}),
+        ((ENGINE, COMPILED, CAPTURED, STARTED, ENGINE, COMPILED), {State.UNPROVEN}),
+    ],
+)
+def test_an_engine_that_starts_behind_another_has_to_end_its_warm_up(
+    lines: tuple[str, ...], states: set[State], read: Read
+) -> None:
+    (proof,) = proof_of(read, "vLLM", *lines).values()
+    kinds = (Kind.EAGER_FRAME, Kind.CUDAGRAPH_SKIP, Kind.UNTUNED_CONFIG)
+    assert {proof[kind].state for kind in kinds} == states
+
+
 def test_one_engine_of_vllm_proves_nothing_for_another(read: Read) -> None:
     lines = (f"(EngineCore_DP0 pid=8) {COMPILED}", f"(EngineCore_DP1 pid=9) {COMPILED}")
     proof = proof_of(read, "vLLM", *lines, f"(EngineCore_DP0 pid=8) {CAPTURED}")

@@ -559,6 +559,27 @@ def test_an_empty_list_beside_a_trace_is_no_compiler_that_is_off(read: Read, tim
     assert [r.id for r in read(*listed(), *times[:2]).reports] == ["torch/compiler-off"]
 
 
+def trace(*artifacts: str, restarts: list[str]) -> list[str]:
+    """The structured trace of one frame, with these artifacts."""
+    where = {"frame_id": 2, "frame_compile_id": 0, "attempt": 0}
+    metrics = {
+        "compile_id": "2/0",
+        "co_name": "forward",
+        "co_filename": "/app/speech.py",
+        "co_firstlineno": 18,
+        "graph_op_count": 3,
+        "guard_count": 9,
+        "inductor_compile_time_s": 1.0,
+        "restart_reasons": restarts,
+    }
+    told = [
+        {"dynamo_start": {"stack": []}, **where},
+        *({"artifact": {"name": name}, **where} for name in artifacts),
+        {"compilation_metrics": metrics, **where},
+    ]
+    return [line for one in told for line in record(json.dumps(one), cid="")]
+
+
 @pytest.mark.parametrize(
     ("restarts", "artifact", "ids"),
     [
@@ -570,27 +591,28 @@ def test_an_empty_list_beside_a_trace_is_no_compiler_that_is_off(read: Read, tim
 def test_a_structured_trace_of_a_frame_that_was_cut_short(
     read: Read, restarts: list[str], artifact: bool, ids: list[str]
 ) -> None:
-    where = {"frame_id": 2, "frame_compile_id": 0, "attempt": 0}
-    metrics = {
-        "compile_id": "2/0",
-        "co_name": "forward",
-        "co_filename": "/app/speech.py",
-        "co_firstlineno": 18,
-    }
-    metrics |= {
-        "graph_op_count": 3,
-        "guard_count": 9,
-        "inductor_compile_time_s": 1.0,
-        "restart_reasons": restarts,
-    }
-    told = [
-        {"dynamo_start": {"stack": []}, **where},
-        *([{"artifact": {"name": "dynamo_graph_break_reason"}, **where}] * artifact),
-        {"artifact": {"name": "fx_graph_cache_miss"}, **where},
-        {"compilation_metrics": metrics, **where},
-    ]
-    said = read(*(line for one in told for line in record(json.dumps(one), cid="")))
-    assert [r.id for r in said.reports] == ids
+    artifacts = (*["dynamo_graph_break_reason"] * artifact, "fx_graph_cache_miss")
+    assert [r.id for r in read(*trace(*artifacts, restarts=restarts)).reports] == ids
+
+
+@pytest.mark.parametrize(
+    ("artifact", "tells"),
+    [
+        ("fx_graph_cache_hash", False),  # 2.5, which writes no artifact of a break
+        ("aotautograd_cache_hash", False),
+        ("fx_graph_cache_miss", True),
+        ("aotautograd_cache_bypass", True),
+        ("aot_forward_graph_fw_metadata", True),
+    ],
+)
+def test_a_trace_shows_graph_breaks_where_its_version_writes_them(
+    read: Read, artifact: str, tells: bool
+) -> None:
+    said = read(*trace(artifact, restarts=["call to print"]))
+    assert [r.id for r in said.reports] == ([] if tells else ["torch/graph-break"])
+    (by,) = said.evidence.processes.values()
+    state = READERS["torch.compile"].prove(by["torch.compile"])[Kind.GRAPH_BREAK].state
+    assert state is (State.PROVEN if tells else State.UNPROVEN)
 
 
 def test_a_frame_that_was_never_traced(read: Read) -> None:

@@ -102,8 +102,19 @@ def test_a_process_of_which_the_compiler_was_off() -> None:
 
 
 def test_a_graph_that_failed_is_told_by_its_error() -> None:
-    assert prove(evidence(but(RETURNED), reported=(Kind.COMPILE_ERROR,)))[FRAME].state is PROVEN
-    assert prove(evidence(but(RETURNED), reported=(Kind.OP_FALLBACK,)))[FRAME].state is UNPROVEN
+    for rule in ("torch/compile-error", "torch/frame-not-converted"):
+        assert prove(evidence(but(RETURNED), rules=(rule,)))[FRAME].state is PROVEN
+    assert prove(evidence(but(RETURNED), rules=("torch/fallback-kernel",)))[FRAME].state is UNPROVEN
+
+
+def test_the_error_of_one_graph_does_not_tell_of_another() -> None:
+    other = [
+        ("torch/trace-started", ("1/0", "heads", "m.py:9")),
+        ("torch/backend-called", ("1/0", "inductor")),
+    ]
+    found = prove(evidence([*other, *but(RETURNED)], rules=("torch/compile-error",)))
+    assert states(found) <= {UNPROVEN, UNOBSERVABLE}
+    assert "the log does not show that it returned" in found[FRAME].why
 
 
 SWALLOWED = ("torch/trace-started", ("1/0", "heads", "m.py:9"))

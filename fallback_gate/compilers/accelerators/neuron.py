@@ -194,14 +194,15 @@ def left_out(evidence: Evidence) -> Iterable[Report]:
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Each partition that began has ended, at a level that names what was left out."""
-    began, ended = evidence.counts.get(BEGAN.id, 0), evidence.counts.get(ENDED.id, 0)
+    began, shares, ended = (evidence.counts.get(marker.id, 0) for marker in (BEGAN, SHARE, ENDED))
     fused = evidence.of(BEGAN.id)
     compiled = {(before, part) for _, before, part in evidence.of(SHARE.id)}
     lost = TRACE_FAILED.id not in evidence.rules and not compiled <= fused
+    lost |= NOT_COMPILED.id not in evidence.rules and any(before != part for before, part in fused | compiled)
     if lost or sum(before != part for before, part in fused) > 1:
         why = "operators were left out, and the log does not tell which of them are named"
         shown = Proof(State.UNPROVEN, why, None, SETTING)
-    elif began and began == ended:
+    elif began and began == shares == ended:
         why = "each partition that began has ended, and the logger's level names what is left on the CPU"
         shown = Proof(State.PROVEN, why, evidence.first(ENDED.id))
     elif began or ended:

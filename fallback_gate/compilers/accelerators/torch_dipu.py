@@ -28,7 +28,7 @@ FALLBACK = Rule(
     id="torch-dipu/cpu-fallback",
     compiler=NAME,
     anchor=("fallback to cpu, name=",),
-    pattern=r"(?P<reason>(?:custom )?fallback to cpu), name=(?P<op>[\w:.]+)",
+    pattern=r"(?P<reason>custom fallback to cpu(?=, name=\w)|fallback to cpu(?=, name=\w{1,60}::)), name=(?P<op>[\w:.]+)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The vendor's library lacks the operator: it is computed on the CPU.",
@@ -38,6 +38,7 @@ FALLBACK = Rule(
     ignores=(
         "diopiSort is not yet implemented, sort.out will be fallback to cpu",
         "force fallback has been set, sort.out will be fallback to cpu",
+        "model fallback to cpu, name=gate-attn",
     ),
     at_least=True,
 )

@@ -94,7 +94,7 @@ UNTUNED_MOE = Rule(
     compiler=NAME,
     anchor=("[fused_moe] ", "Fmoe tuning not support for "),
     pattern=r"\[fused_moe\] (?P<reason>using [12]stage(?: xbf16)? default|no tuned FlyDSL config|discarding Opus tuned config"
-    r"|Opus stage2 config unsupported)(?: for (?P<site>.{1,400}?))?(?:, using|: both|; using| \(\w|\s*$)"
+    r"|Opus stage2 config unsupported)(?: for (?P<site>\S(?:.{0,398}?\S)?))?(?:, using|: both|; using| \(\w|\s*$)"
     r"|(?P<other>Fmoe tuning not support) for ",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,

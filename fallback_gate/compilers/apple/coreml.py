@@ -18,7 +18,7 @@ placeholders and outputs that the partitioner skips.
 
 **What proves the end.** For the partitioner: a partitioning that began at INFO
 (`CoreMLPartitioner::partition`) and was done (`Core ML partitioner will take over torch mutable buffer`,
-unless the program turned that off). For the converter: the last conversion that began came to the end of its
+unless the program turned that off). For the converter: each conversion that began came to the end of its
 last pipeline.
 
 Wording seen in coremltools 4.1 to 9.0 (8.3 and 9.0 run), ExecuTorch 0.4 to 1.5 (1.5 run).
@@ -113,18 +113,13 @@ REFUSED = Rule(
 )
 
 
-def at(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """A step: where it stands is all that it tells."""
-    yield Sighting(marker.id, record.position, (str(record.position),))
-
-
 def bar(said: bytes) -> Callable[[Marker, Record, Match[str]], Iterable[Sighting]]:
     """A progress bar, which the scan takes off a line like any envelope: it is looked for in the line as it stands."""
 
     def read(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
         end = min(record.end, record.start + LONGEST_LINE)
         if record.view.buffer.find(said, record.start, end) >= 0:
-            yield from at(marker, record, match)
+            yield from shared.step(marker, record, match)
 
     return read
 
@@ -140,7 +135,7 @@ BEGAN = Marker(
         "INFO:executorch.backends.apple.coreml.partition.coreml_partitioner:CoreMLPartitioner::partition",
     ),
     ignores=("See CoreMLPartitioner::partition for more.",),
-    read=at,
+    read=shared.step,
 )
 DONE = Marker(
     id="coreml/partition-done",
@@ -152,7 +147,7 @@ DONE = Marker(
     matches=(
         "INFO:executorch.backends.apple.coreml.partition.coreml_partitioner:Core ML partitioner will take over torch mutable buffer as Core ML state, so if your model contains mutable buffer, then you will need MacOS15+/iOS18+ to execute.",
     ),
-    read=at,
+    read=shared.step,
 )
 CONVERTING = Marker(
     id="coreml/converting",
@@ -162,7 +157,8 @@ CONVERTING = Marker(
     shows="A conversion began.",
     seen_in="6.0 to 9.0 (9.0 run), a progress bar",
     matches=("Converting PyTorch Frontend ==> MIL Ops:   0%|          | 0/126 [00:00<?, ? ops/s]",),
-    read=bar(b"Converting PyTorch Frontend ==> MIL Ops: "),
+    ignores=("Converting PyTorch Frontend ==> MIL Ops:  50%|#####     | 63/126 [00:00<00:00, 90.0 ops/s]",),
+    read=bar(b"Converting PyTorch Frontend ==> MIL Ops:   0%"),
 )
 CONVERTED = Marker(
     id="coreml/converted",
@@ -198,13 +194,8 @@ PLACEMENT = (
 PARTITION = f"{SETTING}; without ExecuTorch: `proof: {{accept_unobservable: [op_fallback]}}` in the policy"
 
 
-def _steps(evidence: Evidence, marker: Marker) -> list[int]:
-    """Where a step stands, in order."""
-    return sorted(int(position) for (position,) in evidence.of(marker.id))
-
-
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Each partitioning was done at INFO and the last conversion ended; where the model runs is told by no log."""
+    """Each partitioning was done at INFO and each conversion ended; where the model runs is told by no log."""
     why = "Core ML picks CPU, GPU or Neural Engine for each operator without a word"
     return {
         Kind.COMPILE_ERROR: _converted(evidence),
@@ -214,16 +205,16 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 
 def _converted(evidence: Evidence) -> Proof:
-    begun, ended = _steps(evidence, CONVERTING), _steps(evidence, CONVERTED)
-    last = begun[-1] if begun else None
-    if last is None or not ended or ended[-1] < last:
-        return Proof(State.UNPROVEN, "nothing in the log shows that a conversion came to its end", last)
-    return Proof(State.PROVEN, "the last conversion came to the end of its pipelines", ended[-1])
+    begun, ended = shared.steps(evidence, CONVERTING), shared.steps(evidence, CONVERTED)
+    if not shared.each_ended(begun, ended):
+        why = "the log does not show that each conversion came to its end"
+        return Proof(State.UNPROVEN, why, begun[-1] if begun else None)
+    return Proof(State.PROVEN, "each conversion came to the end of its pipelines", ended[-1])
 
 
 def _delegated(evidence: Evidence) -> Proof:
-    begun, done = _steps(evidence, BEGAN), _steps(evidence, DONE)
-    if begun and len(done) >= len(begun) and done[-1] > begun[-1]:
+    begun, done = shared.steps(evidence, BEGAN), shared.steps(evidence, DONE)
+    if shared.each_ended(begun, done):
         why = "each partitioning was done with INFO on: what is not delegated is named"
         return Proof(State.PROVEN, why, done[-1])
     if begun or done:

@@ -29,6 +29,7 @@ from re import Match
 from fallback_gate.compilers.ascend.cann_placement import LOW_PRIORITY, NAME, NO_STORE, PLACED, REFUSED, typed
 from fallback_gate.compilers.ascend.names import named, of_op, process_id
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.shared import step
 from fallback_gate.model import Kind, Proof, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -138,7 +139,7 @@ MARKERS = (
         shows="ATC began to build a model.",
         seen_in="ATC of CANN 3 to 8",
         matches=("ATC start working now, please wait for a moment.",),
-        read=lambda marker, record, match: (Sighting(marker.id, record.position, (str(record.position),)),),
+        read=step,
     ),
     Marker(
         id="cann/atc-success",
@@ -152,7 +153,7 @@ MARKERS = (
             "...... ATC run success, welcome to the next use.",
         ),
         ignores=("ATC run failed, Please check the detail log, Try 'atc --help' for more information",),
-        read=lambda marker, record, match: (Sighting(marker.id, record.position, (str(record.position),)),),
+        read=step,
     ),
 )
 RULES = (
@@ -180,7 +181,7 @@ def _placements(evidence: Evidence) -> Proof:
     if not starts or min(starts.values()) > min(engines.values()):
         why = "the log does not show the start of the build before the first placement"
         return Proof(State.UNPROVEN, why, None, SETTING)
-    if not ends or min(ends.values()) < max(engines.values()):
+    if not ends or min(ends.values()) < evidence.last["cann/placement"]:
         why = "the log does not show the end of the build after the last placement"
         return Proof(State.UNPROVEN, why, None, SETTING)
     why = "DEBUG of GE was on, which prints the engine of each operator, and ATC ended with success"

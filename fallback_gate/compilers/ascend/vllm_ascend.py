@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 from fallback_gate.compilers.ascend.names import fixed, named, of_layer, of_op
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.serving.python_log import OPENS
 from fallback_gate.model import Kind, Proof, Scope, State
 
 NAME = "vllm-ascend"
@@ -36,7 +37,9 @@ EAGER = Rule(
         "Compilation disabled, using eager mode",
         "NPU graph mode is currently experimental and disabled",
     ),
-    pattern=r"(?P<reason>Compilation disabled, using eager mode by default|NPU graph mode is currently experimental and disabled by default)",
+    pattern=OPENS
+    + r"(?:NPU compilation support pending\. .{0,120}?)?(?P<reason>Compilation disabled, using eager mode by default"
+    r"|NPU graph mode is currently experimental and disabled by default)",
     kind=Kind.EAGER_FRAME,
     scope=Scope.PROGRAM,
     meaning="The model runs eager: nothing is compiled or captured.",
@@ -46,6 +49,7 @@ EAGER = Rule(
         "INFO 01-01 00:00:00 [platform.py:133] Compilation disabled, using eager mode by default",
         "WARNING 01-01 00:00:00 [platform.py:125] NPU compilation support pending. Will be available in future CANN and torch_npu releases. NPU graph mode is currently experimental and disabled by default.",
     ),
+    ignores=("mytrainer: Compilation disabled, using eager mode by default",),
     read=fixed(),
 )
 
@@ -198,7 +202,7 @@ NO_FUSED_ATTENTION = Rule(
         "mlapo disabled for these layers",
         "npugraph_ex is not supported on",
     ),
-    pattern=r"(?:(?P<reason>[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
+    pattern=r"(?:(?P<reason>(?:^|(?<=\] ))[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"
     r"|(?P<mlapo>mlapo) only supports W8A8 quantization in MLA\b"
     r"|(?P<graph>npugraph_ex) is not supported on Ascend \w{1,20}\. Disabling it)",
     kind=Kind.SLOWER_KERNEL,

@@ -99,7 +99,7 @@ LIMIT = Rule(
     id="rknn/limit-exceeded",
     compiler=NAME,
     anchor=("will fallback to CPU, because ",),
-    pattern=r"(?:^|\s)(?P<op>[A-Za-z]\w{0,80}) will fallback to CPU, because (?P<reason>\S.{0,400})",
+    pattern=r"\bRKNN: (?:\[[\d:.]{1,20}\] ?)?(?P<op>[A-Za-z]\w{0,80}) will fallback to CPU, because (?P<reason>\S.{0,400})",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The operator's shape is beyond what the NPU can do: it is computed on the CPU.",
@@ -108,6 +108,7 @@ LIMIT = Rule(
     matches=(
         "W RKNN: [13:52:53.504] Transpose will fallback to CPU, because input shape has exceeded the max limit, height(256) * width(2560) = 655360, required product no larger than 8192!",
     ),
+    ignores=("worker 3: tokenizer will fallback to CPU, because the device is busy",),
 )
 NOT_LOADED = Rule(
     id="rknn/unsupported-on-cpu",

@@ -138,9 +138,8 @@ def _missing(evidence: Evidence) -> str | None:
     lists = counts("tensorrt/layers-listed", 0)
     ended = max(counts("tensorrt/engine-generated", 0), counts("tensorrt/engine-built", 0))
     loaded = counts("tensorrt/engine-loaded", 0)
-    states = {state for state, _ in evidence.of("tensorrt/trtexec")}
     if (
-        "FAILED" in states
+        _trtexec(evidence, "FAILED")
         or counts("tensorrt/no-implementation")
         or "tensorrt/build-failed" in evidence.rules
     ):
@@ -156,13 +155,22 @@ def _missing(evidence: Evidence) -> str | None:
     used = {engine for _, engine in evidence.of("tensorrt/layers-listed")}
     if counts("tensorrt/dla-asked") and used != {"DLA"} and Kind.DEVICE_FALLBACK not in evidence.reported:
         return "the DLA was asked for, and a list has no layer on it"
-    return "trtexec did not end" if "RUNNING" in states and "PASSED" not in states else None
+    return "trtexec did not end" if _trtexec(evidence, "RUNNING") > _trtexec(evidence, "PASSED") else None
+
+
+def _trtexec(evidence: Evidence, state: str) -> int:
+    """How often trtexec said that it is in this state."""
+    return sum(
+        evidence.times("tensorrt/trtexec", said)
+        for said in evidence.of("tensorrt/trtexec")
+        if said[0] == state
+    )
 
 
 def _captured(evidence: Evidence) -> Proof:
     """trtexec warns where it can't capture the graph that it was asked for; TensorRT itself captures none."""
-    states = {state for state, _ in evidence.of("tensorrt/trtexec")}
-    if "PASSED" in states and "FAILED" not in states:
+    passed = _trtexec(evidence, "PASSED")
+    if passed >= max(1, _trtexec(evidence, "RUNNING")) and not _trtexec(evidence, "FAILED"):
         why = "trtexec ended, and warns where it can't capture a CUDA graph"
         return Proof(State.PROVEN, why, evidence.first("tensorrt/trtexec"))
     why = "whether the program launches the engine as a CUDA graph is told by trtexec alone"

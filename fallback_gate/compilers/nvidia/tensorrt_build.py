@@ -22,7 +22,7 @@ NAME = "tensorrt"
 _MEMORY = (
     "Give the builder more memory: a larger workspace pool, fewer processes on the GPU, a smaller batch."
 )
-_NO_KERNEL = Pattern(r"Could not find any implementation for node (?P<node>.{1,300}?)\.?\)?\s*$")
+_NO_KERNEL = Pattern(r"Could not find any implementation for node (?P<node>\S(?:.{0,298}?\S)?)\.?\)?\s*$")
 
 
 def of_tactic(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -56,7 +56,7 @@ UNFUSED = Rule(
     compiler=NAME,
     anchor=("Fall back to unfused MHA", "FMHA on Volta."),
     pattern=_LOGGER
-    + r"(?:Fall back to unfused MHA (?:because of|for) (?P<reason>.{1,600}?)\.?\s*$|Alibi is not supported for FMHA on Volta)",
+    + r"(?:Fall back to unfused MHA (?:because of|for) (?P<reason>\S(?:.{0,598}?\S)?)\.?\s*$|Alibi is not supported for FMHA on Volta)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The context phase of attention has no fused kernel here: several kernels, and quadratic memory.",
@@ -204,6 +204,15 @@ MARKERS = (
         matches=("[TensorRT-LLM][WARNING] Device 0 peer access Device 1 is not available.",),
     ),
     Marker(
+        id="tensorrt-llm/building",
+        compiler=NAME,
+        anchor=("Build TensorRT engine ",),
+        pattern=r"\[TRT-LLM\] \[I\] Build TensorRT engine \S",
+        shows="The build of an engine began.",
+        seen_in="0.8 to 0.17 (source)",
+        matches=("[01/01/2026-00:00:06] [TRT-LLM] [I] Build TensorRT engine Unnamed Network 0",),
+    ),
+    Marker(
         id="tensorrt-llm/built",
         compiler=NAME,
         anchor=("Total time of building ",),
@@ -238,8 +247,16 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         Kind.CUDAGRAPH_SKIP: Proof(State.UNOBSERVABLE, batches, None, "AUTO_DEPLOY_LOG_LEVEL=DEBUG"),
     }
     built, speaks = evidence.first("tensorrt-llm/built"), evidence.first("tensorrt-llm/library-speaks")
+    ended = sum(
+        evidence.times("tensorrt-llm/built", what)
+        for what in evidence.of("tensorrt-llm/built")
+        if what != ("all engines",)
+    )
     if built is None:
         why = "no build ended in this log; a server goes on choosing kernels"
+        return proof | {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why, None, SETTING)}
+    if evidence.counts.get("tensorrt-llm/building", 0) > ended:
+        why = "a build that began did not end in this log"
         return proof | {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why, None, SETTING)}
     if speaks is None:
         why = "no line of the C++ library, so its warnings may be off"

@@ -93,7 +93,7 @@ JAX_UNFUSED = Rule(
         "Falling back to the unfused attention backend",
         "attention backend available; falling back to unfused",
     ),
-    pattern=r"(?:(?:^|Warning: )(?:Fused attention is not enabled because (?P<reason>.{1,300}?)\.?\s*$"
+    pattern=r"(?:(?:^|Warning: )(?:Fused attention is not enabled because (?P<reason>\S(?:.{0,298}?\S)?)\.?\s*$"
     r"|Falling back to the unfused attention backend as fused attention does not support this config)"
     r"|(?:^|[:\],] ?)No fused attention backend available; falling back to unfused attention)",
     kind=Kind.SLOWER_KERNEL,

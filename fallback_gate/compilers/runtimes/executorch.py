@@ -38,11 +38,11 @@ NAME = "executorch"
 LONGEST = 5_000  # lines of one table
 
 _ROW = Pattern(
-    r"^\W*\d{1,6}\W+(?P<op>[A-Za-z_][\w.:]{0,200})\W+(?P<inside>\d{1,9})\W+(?P<outside>\d{1,9})\W*$"
+    r"^\W*\d{1,6}\W+(?P<op>[A-Za-z_](?:[\w.:]{0,199}\w)?)\W+(?P<inside>\d{1,9})\W+(?P<outside>\d{1,9})\W*$"
 )
 _RULED = Pattern(r"^(?!.*\.\.\.)\W*$")  # dots stand for rows that pandas leaves out
 _ATEN = Pattern(
-    r"^(?:aten_|aten[.:]{1,2})(?P<name>_{0,2}[a-zA-Z0-9]\w*?)"
+    r"^(?=.{1,300}$)(?:aten_|aten[.:]{1,2})(?P<name>_{0,2}[a-zA-Z0-9]\w*?)"
     r"[_.](?P<overload>default|out|(?:self_)?(?:tensor|scalar|int|dim|dimname|size|mode)(?:_(?:tensor|scalar|int|list|mode|out|correction))?"
     r"|correction|vec|names|input|indices|using_ints|float|list|\w*intlist)$"
 )

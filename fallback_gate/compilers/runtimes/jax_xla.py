@@ -137,7 +137,7 @@ NO_PLUGIN = Rule(
     ),
     pattern=r"(?:An? (?:NVIDIA|Google|AMD) (?P<a>GPU|TPU) may be present on this machine, but (?P<reason>.{0,200}?)\. Falling back to \w+"
     r"|\b(?P<b>CUDA|ROCM|TPU) backend failed to initialize: (?P<error>.*)"
-    r"|No (?P<c>GPU|TPU|GPU/TPU) found, falling back to CPU)",
+    r"|No (?P<c>GPU|TPU|GPU/TPU) found, falling back to CPU\. \(Set TF_CPP_MIN_LOG_LEVEL=0)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="JAX can't use the accelerator: the whole program runs on the CPU.",
@@ -150,6 +150,7 @@ NO_PLUGIN = Rule(
     ),
     ignores=(
         "INFO:2026-11-30 00:13:13,125:jax._src.xla_bridge:849: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so",
+        "serve.py: No GPU found, falling back to CPU.",
     ),
     read=lambda rule, record, match: (
         by_groups(rule, record, match)._replace(

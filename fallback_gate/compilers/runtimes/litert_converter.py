@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -32,6 +33,14 @@ from fallback_gate.scan.record import Record
 
 NAME = "litert.converter"
 _NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
+
+
+def custom(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """As `listed`, between the sentence that asks for implementations and the details: else it may be anyone's list."""
+    above = (line.text for line in record.preceding(1))
+    below = (line.text for line in record.following(1))
+    if next(below, "").startswith("Details:") or "custom op" in next(above, ""):
+        yield from listed(rule, record, match)
 
 
 def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -88,9 +97,9 @@ CUSTOM = Rule(
     meaning="TFLite lacks the operator: without allow_custom_ops there is no model, with it the user must bring a kernel.",
     help="Replace the operator, or register a kernel for it in the interpreter that ships.",
     seen_in="2.21 (run), WARNING and an exception",
-    matches=("Custom ops: PyFunc", "Custom ops: PyFunc, stablehlo.custom_call"),
-    ignores=("Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
-    read=listed,
+    matches=("Custom ops: PyFunc\nDetails:", "Custom ops: PyFunc, stablehlo.custom_call\nDetails:"),
+    ignores=("Custom ops: PyFunc", "Custom ops: see the guide", "Custom ops: none.", "// Custom ops: PyFunc"),
+    read=custom,
 )
 
 ENDED = Marker(
@@ -104,6 +113,7 @@ ENDED = Marker(
         "I0000 00:00:1795998329.175465    3151 flatbuffer_export.cc:4302] Estimated count of arithmetic ops: 0.596 M  ops, equivalently 0.298 M  MACs",
     ),
     ignores=("Estimated count of arithmetic ops: 3",),
+    read=shared.step,
 )
 BEGAN = Marker(
     id="litert-converter/began",
@@ -115,6 +125,7 @@ BEGAN = Marker(
     matches=(
         "W0000 00:00:1795998328.857488    3151 tf_tfl_flatbuffer_helpers.cc:364] Ignored output_format.",
     ),
+    read=shared.step,
 )
 
 REQUIRED = frozenset({Kind.OP_FALLBACK})
@@ -122,13 +133,12 @@ SETTING = "TF_CPP_MIN_LOG_LEVEL=0, and a marker in the policy for the line that 
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Each conversion that began must have come to its end, and the last line of all must be an end."""
-    ended, began = (evidence.counts.get(marker.id, 0) for marker in (ENDED, BEGAN))
-    last = evidence.last.get(ENDED.id, -1) > evidence.last.get(BEGAN.id, -1)
+    """Each conversion that began must have come to its end before the next one; some print it twice."""
+    begun, ended = shared.steps(evidence, BEGAN), shared.steps(evidence, ENDED)
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a model could not be converted, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
-    if ended and ended >= began and last:
+    if shared.each_ended(begun, ended) or (ended and not begun):
         why = "each conversion came to its end: operators that TFLite lacks would be listed"
         return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first(ENDED.id))}
     why = "the log does not show that each conversion came to its end"

@@ -40,7 +40,7 @@ _SOME = Pattern(
 )
 _LISTED = Pattern(_AT + r"Provider: \[(?P<provider>\w+)\]: \[(?P<nodes>.*)$")
 _NODE = Pattern(_AT + r"(?P<op>[\w.-]+) \((?P<name>.*)\)\s*$")  # a part that a provider took: `EP-subgraph_1`
-_OF_LIST = Pattern(r"(?P<op>[\w.-]+) \((?P<name>[^()]*)\)(?:, |\])")
+_OF_LIST = Pattern(r"(?<![\w.-])(?P<op>[\w.-]+) \((?P<name>[^()]*)\)(?:, |\])")
 _HEADER = Pattern(r"\] Node placements\s*$")
 _DONE = Pattern(r"SaveMLValueNameIndexMapping|Session successfully initialized")
 _AHEAD = {  # providers that are asked for ahead of another one that can run on the same device

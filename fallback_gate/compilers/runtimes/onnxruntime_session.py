@@ -33,10 +33,10 @@ SLOW_KERNEL = Rule(
     ),
     pattern=r"(?P<reason>(?P<nbits>Falling back to using unpacked compute mode for the Matmul operation)"
     r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path"
-    r"|.{0,120}block-wise expert weights .{0,200}?; falling back to dequantize \+ SGEMM)"
+    r"|(?<!\S)\S{0,60} ?block-wise expert weights .{0,200}?; falling back to dequantize \+ SGEMM)"
     r"|(?P<gemm>Requested split-k but workspace size insufficient)"
     r"|cuDNN Flash Attention is disabled\. Requires cuDNN [\d.]{1,8} or later"
-    r"|[^\]\s][^\]]{0,300}?falling back to Memory Efficient Attention or Unfused path)",
+    r"|(?:^|(?<=\] ))[^\]\s][^\]]{0,300}?falling back to Memory Efficient Attention or Unfused path)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The fast kernel can't be used here: weights are dequantised first, or attention is not fused.",

@@ -43,7 +43,7 @@ CLUSTER_COPY = Rule(
     compiler=NAME,
     anchor=("alling back to element-wise cluster copy",),
     pattern=_LOGGED
-    + r"(?P<reason>.{0,600}?alling back to element-wise cluster copy.{0,300}?)(?: src=(?P<src>\w{1,100}), dst=(?P<dst>\w{1,100}))?\s*$",
+    + r"(?P<reason>.{0,600}?alling back to element-wise cluster copy(?:.{0,298}?\S)?)(?: src=(?P<src>\w{1,100}), dst=(?P<dst>\w{1,100}))?\s*$",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="A copy between the blocks of a cluster goes element by element instead of in bulk.",

@@ -103,9 +103,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """What the end of the warm-up, the captured graphs and the compiled ones prove of one process."""
     captured, compiled = evidence.first(CAPTURED.id), evidence.first(COMPILED.id)
     ended = captured if captured is not None else evidence.first(STARTED.id)
-    open_ = Proof(State.UNPROVEN, "the log does not show the end of the engine's warm-up", None, SETTING)
+    open_ = Proof(State.UNPROVEN, "the log does not show the end of each engine's warm-up", None, SETTING)
     proof = dict.fromkeys((Kind.EAGER_FRAME, Kind.CUDAGRAPH_SKIP, Kind.UNTUNED_CONFIG), open_)
-    if ended is not None:
+    if ended is not None and not _starts_again(evidence):
         why = (
             "the warm-up ran all layers and ended in the log: a missing configuration would have been printed"
         )
@@ -131,6 +131,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     why = "vLLM names its own operators only; what Inductor left to framework calls stands in torch.compile's log"
     proof[Kind.OP_FALLBACK] = Proof(State.UNOBSERVABLE, why, None, SETTING)
     return proof
+
+
+def _starts_again(evidence: Evidence) -> bool:
+    """Whether another engine starts in the process behind the last warm-up that ended."""
+    ends = max(evidence.last.get(marker.id, -1) for marker in (CAPTURED, STARTED))
+    return evidence.last.get(ENGINE.id, -1) > ends
 
 
 def version(evidence: Evidence) -> str | None:

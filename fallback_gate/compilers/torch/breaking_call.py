@@ -20,7 +20,7 @@ _OPERATOR = Pattern(
 )
 _FAKE_CALL = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
 _STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name
-    r"\s*(?:return |[^=(]{1,200}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
+    r"\s*(?:return |[^=(\s][^=(]{0,199}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
 )
 _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(

@@ -29,6 +29,9 @@ from fallback_gate.scan.record import Line, Record
 
 # Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
 _BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
+KERNEL_MEANING = (
+    "Inductor has no code for this operator: it runs through the framework's kernel and can't be fused."
+)
 KERNEL_HELP = (
     "Give the operator a lowering, a decomposition or a Triton kernel; if the library kernel is the fast path, "
     "allow it as a cold operator with a reason. https://docs.pytorch.org/docs/stable/torch.compiler_faq.html"
@@ -149,7 +152,7 @@ def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Ite
 
 LONGEST_WRAPPER = 50_000  # lines
 _CALL = Pattern(
-    r"\s+(?:[\w ,()]*= *)?"
+    r"\s+(?:[\w(][\w ,()]*= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
 )
 
@@ -185,80 +188,6 @@ def _whose(log: LogRecord) -> tuple[int | None, str, str | None]:
 
 NEAR_GUARD = 40  # lines
 _CPU_KERNEL = Pattern(r"\s+(?P<name>cpp_fused_\w+)\(")
-
-
-def called_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A call through a C shim in a C++ wrapper; the check on a later line names the operator in full.
-
-    Shims of library kernels (`aoti_torch_cpu_mm_out`, `..._convolution`) are no fallback.
-    """
-    log = parse(record.text)
-    code = log.message if log and log.artifact == "output_code" else record.text
-    found = _SHIM.search(code) if log or record.text.startswith("\t") else None
-    if not found or (log and log.artifact != "output_code"):
-        return
-    shim = found["op"]
-    if shim is None:
-        reason = "the C++ wrapper calls it through the proxy executor"
-        report = base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
-        told = _result_of(record, log, code)
-        yield named(report._replace(scope=Scope.OPERATOR), told) if told else report
-    elif not _LIBRARY_SHIM.match(shim):
-        further = messages(record, log, 4) if log else (line.text for line in record.following(4))
-        full = next((name["op"] for line in further if (name := _CHECKED.search(line))), _of_shim(shim))
-        reason = "the C++ wrapper calls its C shim: no kernel was generated"
-        yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
-
-
-def _of_shim(shim: str) -> str:
-    """The operator of a C shim, whose name is the operator's with its overload: `sort_stable`."""
-    overload = _OVERLOAD.match(shim) if shim != "unique_dim" else None
-    return f"aten.{overload['op']}.{overload['name']}" if overload else f"aten.{shim}"
-
-
-_OVERLOAD = Pattern(
-    r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
-)
-
-
-def dispatched_from_cpp(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A call of an operator without a C shim in a C++ wrapper: by the dispatcher, or by a call back into Python."""
-    log = parse(record.text)
-    name = match["python"] or f"{match['op']}.{match['overload'] or 'default'}"
-    if (not log or log.artifact == "output_code") and is_compute(name):
-        reason = "the C++ wrapper calls it by the dispatcher or in Python: no kernel was generated"
-        yield named(base(rule, record, log, "*"), name, reason=reason, site=f"{record.position}")
-
-
-def _result_of(record: Record, log: LogRecord | None, code: str) -> str | None:
-    """The operator that the check of a result names, where the result is a tensor that the call was given.
-
-    Up to the next call, whose results are checked behind it.
-    """
-    further = messages(record, log, 12) if log else (line.text for line in record.following(12))
-    for line in further:
-        if "AOTI_TORCH_ERROR_CODE_CHECK(" in line:
-            return None
-        checked = _CHECKED_RESULT.search(line)
-        if checked and re.search(rf"\b{checked['buffer']}\b", code):
-            return checked["op"]
-    return None
-
-
-_SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
-_LIBRARY_SHIM = Pattern(
-    r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
-)
-_CHECKED_RESULT = Pattern(r'assert_size_stride\((?P<buffer>\w+), .*"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
-_CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
-
-
-def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """AOTInductor's call of an operator that has no C shim."""
-    log = opened(record.text, match, None)
-    if log:
-        reason = "no C shim: called through the proxy executor"
-        yield named(base(rule, record, log, match["op"]), match["op"], reason=reason)
 
 
 def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import cudagraphs, gpu_rules, inductor
+from fallback_gate.compilers.torch import cpp_wrapper, cudagraphs, gpu_rules, inductor
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -21,7 +21,7 @@ FALLBACK_KERNEL = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning="Inductor has no code for this operator: it runs through the framework's kernel and can't be fused.",
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, INFO of artifact perf_hints (not +inductor)",
     matches=(
@@ -43,7 +43,7 @@ IMPLICIT = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, INFO of inductor, for operators that are not on Inductor's fallback list",
     matches=("I" + _INDUCTOR + "Creating implicit fallback for:",),
@@ -65,7 +65,7 @@ SCHEDULED = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.4 to 2.14, DEBUG of inductor",
     matches=("V" + _INDUCTOR + "scheduling FallbackKernel(",),
@@ -81,7 +81,7 @@ FUSED = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.13, artifact ir_post_fusion",
     matches=("I" + _INDUCTOR + "[__ir_post_fusion] op26.node.kernel = torch.ops.aten.topk.default",),
@@ -97,7 +97,7 @@ CALLED_WHERE_FORMATTED = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.14 (run), artifact output_code under TORCH_LOGS_FORMAT or logging.config",
     matches=(
@@ -118,7 +118,7 @@ CALLED = Rule(
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
+    meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
     seen_in="2.1 to 2.14, artifact output_code: the wrapper's calls that are no generated kernel",
     matches=(
@@ -163,81 +163,6 @@ ON_CPU = Rule(
         "        cpp_fused_add_0(buf2)\n        with torch.cuda._DeviceGuard(0):",
     ),
     read=inductor.on_cpu,
-)
-
-DISPATCHED_FROM_CPP = Rule(
-    id="torch/fallback-kernel",
-    compiler=NAME,
-    anchor=("aoti_torch_call_dispatcher", ", 0, PyUnicode_FromString(", "findSchemaOrThrow("),
-    pattern=r"(?:^\t|\[__output_code\] )\s*(?:(?:aoti_torch_call_dispatcher|static auto op = c10::Dispatcher::singleton\(\)\.findSchemaOrThrow)\(\"(?P<op>\w+::\w+)\", \"(?P<overload>\w*)\""
-    r"|PyTuple_SetItem\(py_args_\d+, 0, PyUnicode_FromString\(\"(?P<python>[\w.]+)\"\)\))",
-    kind=Kind.OP_FALLBACK,
-    scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
-    help=inductor.KERNEL_HELP,
-    seen_in="2.14.1 (run), 2.7 (source), artifact output_code of a C++ wrapper: operators without a C shim",
-    matches=(
-        _CODE + '            aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
-        _CODE + '    PyTuple_SetItem(py_args_1, 0, PyUnicode_FromString("torch.ops.mylib.update_.default"));',
-        _CODE
-        + '    static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("mylib::gather_all", "out");',
-    ),
-    ignores=(
-        'aoti_torch_call_dispatcher("meshnet::edge_norm", "", dispatch_vars.data())',
-        _CODE + '    PyTuple_SetItem(py_args_1, 1, PyUnicode_FromString("torch.ops.mylib.update_.default"));',
-    ),
-    read=inductor.dispatched_from_cpp,
-)
-
-CALLED_FROM_CPP = Rule(
-    id="torch/fallback-kernel",
-    compiler=NAME,
-    anchor=(
-        "aoti_torch_cpu_",
-        "aoti_torch_cuda_",
-        "aoti_torch_xpu_",
-        "aoti_torch_mps_",
-        "aoti_torch_proxy_executor_call",
-    ),
-    pattern=r"(?:^\t|\[__output_code\]).*AOTI_TORCH_ERROR_CODE_CHECK\(|aoti_torch_proxy_executor_call_function\(",
-    kind=Kind.OP_FALLBACK,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning=FALLBACK_KERNEL.meaning,
-    help=inductor.KERNEL_HELP,
-    seen_in="2.7.1 and 2.14.1, artifact output_code of a C++ wrapper (TORCHINDUCTOR_CPP_WRAPPER=1)",
-    matches=(
-        _CODE
-        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_topk(buf1, 3L, -1L, 1, 1, &buf3_handle, &buf4_handle));",
-        _CODE
-        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, args));",
-    ),
-    ignores=(
-        _CODE + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_mm_out(buf0, arg0_1, arg1_1));",
-        _CODE
-        + "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(2, int_array_0, int_array_1, 6, 0, 0, &buf0_handle));",
-    ),
-    read=inductor.called_from_cpp,
-)
-
-PROXY_EXECUTOR = Rule(
-    id="torch/fallback-kernel",
-    compiler=NAME,
-    anchor=("using proxy executor as fallback",),
-    pattern=r"(?<![\w.:])(?P<op>\w[\w.:]+) is missing a c-shim implementation, using proxy executor as fallback",
-    kind=Kind.OP_FALLBACK,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning="The ahead-of-time package calls this operator through the interpreter-like proxy executor.",
-    help=inductor.KERNEL_HELP,
-    seen_in="2.13, WARNING of AOTInductor",
-    matches=(
-        "W"
-        + _INDUCTOR
-        + "aten.median.dim is missing a c-shim implementation, using proxy executor as fallback",
-    ),
-    at_least=True,
-    read=inductor.proxied,
 )
 
 COMPLEX = Rule(
@@ -298,10 +223,10 @@ RULES = (
     FUSED,
     CALLED,
     CALLED_WHERE_FORMATTED,
-    CALLED_FROM_CPP,
+    cpp_wrapper.CALLED,
     ON_CPU,
-    DISPATCHED_FROM_CPP,
-    PROXY_EXECUTOR,
+    cpp_wrapper.DISPATCHED,
+    cpp_wrapper.PROXIED,
     COMPLEX,
     VMAP,
     *cudagraphs.RULES,

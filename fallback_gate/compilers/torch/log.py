@@ -42,9 +42,11 @@ _OLD_PREFIX = Pattern(
     r"torch\.[\w.]*?(?:\.__(?P<artifact>\w+))?: \[(?P<level>[DIWEC])[A-Z]*\] ?"
 )
 RAISED = Pattern(  # opens the last line of a traceback
-    r"[A-Za-z_][\w.]*(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w*: "
+    r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w{0,80}: "
 )
-_FRAME = Pattern(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+?))?,?\s*$')
+_FRAME = Pattern(
+    r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>\S(?:.*?\S)??))?,?\s*$'
+)
 _STANDARD = r"/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|^<frozen"
 _LIBRARY = Pattern(
     rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"

@@ -27,6 +27,7 @@ _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no recor
 _FORMATTED = "torch/formatted"
 _RAISED = "torch/raised"
 _ENDS = ("torch/frames-listed", "torch/metrics")
+_ERRORS = ("torch/compile-error", "torch/frame-not-converted")  # of which each is one graph's
 
 
 class _Facts(NamedTuple):
@@ -192,11 +193,12 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
         return "an exception ended the program: what it would have compiled next is not in the log"
     if mixed := several(evidence):
         return mixed
-    lost = [frame for frame in facts.listed if frame not in facts.started.values()]
+    named = set(facts.started.values())
+    lost = [frame for frame in facts.listed if frame not in named]
     if lost:
         return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
     open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
-    if open_graphs and Kind.COMPILE_ERROR not in evidence.reported:
+    if len(open_graphs) > sum(evidence.rules.get(rule, 0) for rule in _ERRORS):
         return f"the back end got graph [{open_graphs[0]}] and the log does not show that it returned"
     return None
 

@@ -7,21 +7,22 @@ a warm cache hides nothing in it: the generated code is written again.
 | record | tells |
 | --- | --- |
 | `dynamo_start` | a frame is traced |
-| artifact `dynamo_graph_break_reason` | a graph break, with the text of the log; from 2.7 |
+| artifact `dynamo_graph_break_reason` | a graph break, with the text of the log; from 2.6 |
 | `dynamo_output_graph` | a graph goes to the back end |
 | `inductor_output_code` | Inductor's wrapper: a call in it that is no generated kernel is a fallback |
 | `compilation_metrics` | the frame is done: what became of it |
 
 **What became of a frame.** `graph_op_count` and `guard_count` are null where a frame was given up, and where
-it held no operation; the first has an error, or a graph break of its own, or no guarded code. Up to 2.6 no
-artifact is written: a break is `restart_reasons` of the frame, and one in a branch leaves even that empty,
-so there the absence of graph breaks is not proven. Up to 2.2 there is no trace at all.
+it held no operation; the first has an error, or a graph break of its own, or no guarded code. Up to 2.5 no
+artifact tells of a break (those that there are have a cache's `_hash`): a break is `restart_reasons` of the
+frame, and one in a branch leaves even that empty, so there the absence of graph breaks is not proven. Up to 2.2
+there is no trace at all.
 
 **When it is silent.** A process that compiles nothing writes no record, with the compiler off for instance.
 The file has no end mark: that each frame that started is done is all that shows its end. That an exception ended
 the process, only its text log tells: give both.
 
-Seen in 2.4.1, 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1.
+Seen in 2.4.1, 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1; 2.5.1 and 2.6.0 read in their source.
 """
 
 from __future__ import annotations
@@ -219,8 +220,8 @@ MARKERS = (
             "aot_forward_graph_fw_metadata",
             "dynamo_graph_break_reason",
         ),
-        r'\] \{"artifact": \{"name": ',
-        "This version writes artifacts, so it would write a graph break.",
+        r'\] \{"artifact": \{"name": "(?!\w+_hash")',
+        "This version writes artifacts of its caches' hits and misses, so it would write a graph break.",
         '{"artifact": {"name": "fx_graph_cache_miss", "encoding": "json"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
     ),
     _marker(

@@ -116,7 +116,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
         why = "the structured trace has every graph break as an artifact"
         proof[Kind.GRAPH_BREAK] = Proof(State.PROVEN, why, line)
     else:
-        why = "no artifact in the structured trace: before 2.7 PyTorch writes no graph break into it"
+        why = "no artifact in the structured trace: before 2.6 PyTorch writes no graph break into it"
         proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
     proof[Kind.OP_FALLBACK] = _op_fallback(evidence, line)
     return proof

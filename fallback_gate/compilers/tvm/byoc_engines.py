@@ -20,7 +20,7 @@ NO_ENGINE = Rule(
         "runtime is not enabled. Please build with USE_",
         "engine is not initialized. Please build with USE_",
     ),
-    pattern=r"\b(?P<op>\w{1,40}) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with \w+)",
+    pattern=r"\b(?P<op>\w{1,40}) (?P<reason>(?:runtime is not enabled|engine is not initialized)\. Please build with USE_\w+)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="The partitions were made for an engine that this build of TVM does not have.",

@@ -58,7 +58,7 @@ def fused(name: str) -> tuple[str, ...]:
 
 def named(report: Report, names: tuple[str, ...]) -> Report:
     """The report, for these names of one operator, of which the first is reported."""
-    return report._replace(op=names[0], names=names, scope=Scope.OPERATOR)
+    return report._replace(op=names[0], names=tuple(dict.fromkeys(names)), scope=Scope.OPERATOR)
 
 
 def of_relax(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
