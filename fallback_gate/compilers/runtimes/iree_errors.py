@@ -19,15 +19,22 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "iree"
-_START = r"(?:^(?:loc\()?\"?|(?<=.))"
-PLACE = _START + r"(?P<where>[^\s\"]{1,500}?)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "
+LONGEST = 500  # characters of a path
+PLACE = r"\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "  # behind the file, see `file_of`
+_FILE = Pattern(r"[^\s\"(]*$")
 _GLUED = Pattern(r"^.*[^/\\](?=configured_)")
 _DISPATCH = Pattern(r"^(?P<function>.+?)_dispatch_\d+(?:_(?P<what>[a-zA-Z_]+?)(?:_[\dDx]+.*|$))?")
 
 
 def file_of(match: Match[str]) -> str:
     """The file of a diagnostic. Where a dump goes to the same place, it may stand behind an unfinished line."""
-    return str(_GLUED.sub("", match["where"]))
+    before = (
+        match.string[: match.end("suffix")]
+        if "suffix" in match.groupdict()
+        else match.string[: match.start()]
+    )
+    file = _FILE.search(before[-LONGEST:])
+    return str(_GLUED.sub("", file[0])) if file else ""
 
 
 def dispatch_names(name: str) -> tuple[str, ...]:
@@ -138,7 +145,7 @@ ERROR = Rule(
     id="iree/error",
     compiler=NAME,
     anchor=(": error: ",),
-    pattern=_START + r"(?P<where>[^\s\"]{1,500}?\.mlir(?:bc)?|<stdin>)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: error: "
+    pattern=r"(?P<suffix>\.mlir(?:bc)?|<stdin>)" + PLACE + r"error: "
     r"(?P<why>(?!failed to (?:legalize operation|serialize executables?|configure executables|run (?:translation|configuration) of)\b|target backend ).*)",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
