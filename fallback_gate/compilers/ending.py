@@ -2,7 +2,8 @@
 
 What a run that failed would have compiled next, nobody knows: it proves nothing. An exception's traceback ends
 such a log, or what a shell, a launcher or a CI system says of a program that a signal ended or that came back
-with a status of its own. A traceback that the program goes on behind was caught.
+with a status of its own, or what a library or a compiler says before it ends its process. A traceback that the
+program goes on behind was caught.
 """
 
 from __future__ import annotations
@@ -25,9 +26,17 @@ _SIGNAL = (
 _PROGRAM = (
     rf"{_SIGNAL}(?:!|: \d{{1,2}})?(?: \(core dumped\))?\s*$|.{{0,200}}: line \d{{1,6}}: +\d+ {_SIGNAL}\b"  # a shell's
     r"|zsh: (?:segmentation fault|killed|abort|terminated|bus error|illegal hardware instruction) "
-    r"|terminate called (?:after throwing an instance of |without an active exception)"
+    r"|terminate called |libc\+\+abi: terminating |Fatal Python error: |F\d{4} \d\d:\d\d:\d\d"
+    r"|\*\*\* (?:SIG[A-Z]{2,6}\b|Check failure stack trace|stack smashing detected)"
+    r"|.{0,300}: Assertion `.{1,600}' failed\.\s*$"
+    r"|(?:double free or corruption|corrupted (?:size vs\. prev_size|double-linked list)) ?|munmap_chunk\(\): "
+    r"|(?:free|malloc|realloc)\(\): (?:double free|invalid|corrupted|unaligned|memory corruption)"
+    r"|PLEASE submit a bug report to |Stack dump:\s*$|LLVM ERROR: "  # of a compiler that is built on LLVM
     r"|command terminated with exit code [1-9]|Command exited with non-zero status [1-9]"
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
+)
+_NATIVE_FRAME = Pattern(
+    r" *#?\d{1,3}:? +(?:0x[0-9a-f]{6,16}\b|.{0,300}\(.{0,300}\+0x[0-9a-f]+\))|\d{1,2}\.\t| +@ +0x"
 )
 _JOB = (  # behind which a CI system still tidies up
     r"(?:##\[error\]|Error: )?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
@@ -63,7 +72,10 @@ def failed(lines: Iterable[str]) -> str | None:
     """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
     None where nothing tells so."""
     some = list(islice(filter(str.strip, lines), FAR))
-    found = chain(filter(_PROGRAM_FAILED.match, some[:NEAR]), filter(_JOB_FAILED.match, some))
+    near = list(islice((line for line in some if not _NATIVE_FRAME.match(line)), NEAR))
+    found = chain(filter(_PROGRAM_FAILED.match, near), filter(_JOB_FAILED.match, some))
     if said := next(found, None):
         return f"the run failed, as the log's end says: {said.strip()[:120]}"
+    if some and _NATIVE_FRAME.match(some[0]):
+        return "the run failed: a native stack ends the log"
     return "the run failed: an exception ends the log" if raised(some) else None

@@ -45,6 +45,31 @@ TORCHRUN = [
     "============================================================",
 ]
 
+CRASHED = [  # as glibc, abseil, C++'s runtime and Python print them before the process ends
+    "a.out: a.c:4: main: Assertion `c==9' failed.",
+    "iree-compile: /w/llvm/Value.h:90: T &Value::get(): Assertion `this->isa<T>()' failed.",
+    "free(): double free detected in tcache 2",
+    "free(): invalid pointer",
+    "malloc(): corrupted top size",
+    "double free or corruption (out)",
+    "munmap_chunk(): invalid pointer",
+    "*** stack smashing detected ***: terminated",
+    "*** SIGABRT received at time=1795998201 on cpu 1 ***",
+    "F1130 18:13:19.747962   24106 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --no_such_flag",
+    "terminate called without an active exception",
+    "libc++abi: terminating due to uncaught exception of type std::bad_alloc",
+    "LLVM ERROR: out of memory",
+    "Fatal Python error: Segmentation fault",
+]
+LLVM = [
+    "PLEASE submit a bug report to https://github.com/iree-org/iree/issues and include the crash backtrace.",
+    "Stack dump:",
+    "0.\tProgram arguments: iree-compile sonar.mlir -o x.vmfb",
+    "1.\tRunning pass 'X86 DAG->DAG Instruction Selection' on function '@ping_dispatch_0'",
+    " #0 0x00007f12a1c0e2f4 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/opt/lib/libIREECompiler.so+0x3c0e2f4)",
+    *(f"#{n} 0x00007f12a1c0e{n:03x} (/opt/lib/libIREECompiler.so+0x3c0e{n:03x})" for n in range(1, 60)),
+]
+
 
 @pytest.mark.parametrize(
     ("end", "failed"),
@@ -62,6 +87,12 @@ TORCHRUN = [
             ["terminate called after throwing an instance of 'std::bad_alloc'", "  what():  std::bad_alloc"],
             True,
         ),
+        *(([said], True) for said in CRASHED),
+        ([*CRASHED, *["served a request"] * ending.NEAR], False),
+        (LLVM, True),
+        (LLVM[5:], True),  # its frames alone are so long that nothing else is left
+        (["iteration 12 0x1f", "1.\t", "served 12 requests"], False),
+        (["  #1 0x7f12 is where the table begins", "served 12 requests"], False),
         (["##[error]Process completed with exit code 137.", "Post job cleanup."], True),
         (["##[error]Process completed with exit code 1.", *["Removing a file of the runner"] * 60], True),
         (["Killed", *["served a request"] * ending.NEAR], False),

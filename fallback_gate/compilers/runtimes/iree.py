@@ -27,7 +27,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.runtimes import iree_errors
-from fallback_gate.compilers.runtimes.iree_errors import NAME, PLACE, dispatch_names
+from fallback_gate.compilers.runtimes.iree_errors import NAME, PLACE, dispatch_names, file_of
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -136,7 +136,7 @@ VMVX = Rule(
 
 def at_source(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A diagnostic of MLIR: the operation from the source line below it, the function from a note."""
-    file, line = match["where"], match["at"]
+    file, line = file_of(match), match["at"]
     operation, function = "", ""
     for below in record.following(14):
         if not operation and (found := _OPERATION.search(below.text)):

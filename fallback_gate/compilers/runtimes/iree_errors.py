@@ -3,7 +3,8 @@
     moe.mlir:12:10: error: failed to legalize operation 'torch.aten.special_bessel_j0' that was explicitly marked illegal
     configured_module_moe_dispatch_0.mlir:1:0: error: failed to serialize executables
 
-The second comes after the dump of configurations, which is then whole though there is no program.
+The second comes after the dump of configurations, which is then whole though there is no program. Where the dump
+goes to the same place, it writes in blocks, and a diagnostic may begin in the middle of one of its lines.
 """
 
 from __future__ import annotations
@@ -18,8 +19,22 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "iree"
-PLACE = r"^(?:loc\()?\"?(?P<where>[^\s\"]{1,500}?)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "
+LONGEST = 500  # characters of a path
+PLACE = r"\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "  # behind the file, see `file_of`
+_FILE = Pattern(r"[^\s\"(]*$")
+_GLUED = Pattern(r"^.*[^/\\](?=configured_)")
 _DISPATCH = Pattern(r"^(?P<function>.+?)_dispatch_\d+(?:_(?P<what>[a-zA-Z_]+?)(?:_[\dDx]+.*|$))?")
+
+
+def file_of(match: Match[str]) -> str:
+    """The file of a diagnostic. Where a dump goes to the same place, it may stand behind an unfinished line."""
+    before = (
+        match.string[: match.end("suffix")]
+        if "suffix" in match.groupdict()
+        else match.string[: match.start()]
+    )
+    file = _FILE.search(before[-LONGEST:])
+    return str(_GLUED.sub("", file[0])) if file else ""
 
 
 def dispatch_names(name: str) -> tuple[str, ...]:
@@ -44,9 +59,9 @@ def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
     yield by_groups(rule, record, match)._replace(
         op=_spelled(what)[0],
         names=tuple(dict.fromkeys((*_spelled(what), match["what"]))),
-        files=(match["where"],),
+        files=(file_of(match),),
         reason=match["why"],
-        location=Location(match["where"], int(match["at"])),
+        location=Location(file_of(match), int(match["at"])),
     )
 
 
@@ -95,15 +110,16 @@ NOT_TRANSLATED = Rule(
         "track.mlir:1:1: error: target backend 'llvm-cpu,vmvx' not registered; registered backends: [cuda, llvm-cpu, vmvx]",
         "configured_module_grouped_gemm_dispatch_0.mlir:2:2: error: failed to serialize executable for target backend llvm-cpu",
         "configured_module_grouped_gemm_dispatch_0.mlir:1:0: error: failed to serialize executables",
+        "   %6, %2, offsets = [0, 0], sizes = [64, 8], strides = [1, 1configured_module_echo_dispatch_0.mlir:2:2: error: failed to run translation of source executable to target executable for backend #hal.executable.target<",
         "moe.mlir:7:8: error: failed to run translation of source executable to target executable for backend #hal.executable.target<",
     ),
     ignores=("error: failed to serialize executable",),
     read=lambda rule, record, match: (
         by_groups(rule, record, match)._replace(
-            op=_executable(match["where"])[0],
-            names=_executable(match["where"]),
+            op=_executable(file_of(match))[0],
+            names=_executable(file_of(match)),
             reason=match["why"],
-            location=Location(match["where"], int(match["at"])),
+            location=Location(file_of(match), int(match["at"])),
         ),
     ),
 )
@@ -129,7 +145,7 @@ ERROR = Rule(
     id="iree/error",
     compiler=NAME,
     anchor=(": error: ",),
-    pattern=r"^(?:loc\()?\"?(?P<where>[^\s\"]{1,500}?\.mlir(?:bc)?|<stdin>)\"?:(?P<at>\d{1,9}):\d{1,9}\)?: error: "
+    pattern=r"(?P<suffix>\.mlir(?:bc)?|<stdin>)" + PLACE + r"error: "
     r"(?P<why>(?!failed to (?:legalize operation|serialize executables?|configure executables|run (?:translation|configuration) of)\b|target backend ).*)",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
@@ -151,8 +167,8 @@ ERROR = Rule(
             hint=True,
             op="*",
             reason=match["why"],
-            files=(match["where"],),
-            location=Location(match["where"], int(match["at"])),
+            files=(file_of(match),),
+            location=Location(file_of(match), int(match["at"])),
         ),
     ),
 )

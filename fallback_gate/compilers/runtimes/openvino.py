@@ -27,7 +27,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.runtimes import openvino_kernels
+from fallback_gate.compilers.runtimes import openvino_kernels, openvino_told
 from fallback_gate.compilers.runtimes.openvino_kernels import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -210,7 +210,7 @@ NOT_MADE = Rule(
 )
 
 RULES = (
-    *openvino_kernels.RULES, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE,
+    *openvino_kernels.RULES, openvino_told.FREE, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE,
 )  # fmt: skip
 MARKERS = (
     *openvino_kernels.MARKERS,

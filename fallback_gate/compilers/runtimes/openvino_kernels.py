@@ -28,7 +28,7 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Marker, Rule, Sighting
+from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
@@ -37,7 +37,7 @@ NAME = "openvino"
 LONGEST = 50_000  # lines of one printed graph
 MOST_KEYS = 30  # of one node, each on a line of its own
 
-_ROW = Pattern(
+ROW = Pattern(
     r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
 )
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
@@ -52,6 +52,7 @@ _LAYER = Pattern(r"<layer\b.{0,400}? name=\x22(?P<name>[^\x22]{1,300})\x22 type=
 _KEY = Pattern(r"^\s*[\x22'](?P<key>\w{1,60})[\x22']\s?: ")
 _FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
+KERNEL = r"(?<![\w.])ref(?:_any)?_(?:bf16|f16|f32|f64|i8|i16|i32|i64|u8|u32|u64|boolean)\b"
 WITH_BODY = {"TensorIterator", "Loop", "If"}
 
 
@@ -75,9 +76,19 @@ def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     yield named(by_groups(rule, record, match), match["type"], match["name"], match["how"])
 
 
+def several(text: str) -> bool:
+    """Whether the line has the kernels of several nodes."""
+    return len(compiled(KERNEL).findall(text)) > 1
+
+
 def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A node on a reference kernel, in a form of the program's own: its type and its name, where they are told."""
+    """A node on a reference kernel, in a form of the program's own: its type and its name, where they are told.
+
+    A line with several nodes is left to `openvino_told`.
+    """
     report, text = by_groups(rule, record, match), record.text
+    if several(text):
+        return
     if match["how"]:
         around = element(record)
         kind, names = _TYPE_TOLD.search(around) or _LAYER.search(around), _NAMES_TOLD.search(text)
@@ -113,7 +124,7 @@ def element(record: Record) -> str:
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
     """The rows under the header of a printed graph."""
     for line in record.following(LONGEST):
-        found = _ROW.match(line.text)
+        found = ROW.match(line.text)
         if not found:
             return
         yield found, line
@@ -216,7 +227,7 @@ TOLD = Rule(
     id="openvino/reference-kernel-told",
     compiler=NAME,
     anchor=("primitiveType", "EXECUTED", "NOT_RUN"),
-    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?(?:EXECUTED|NOT_RUN)\b(?!\s+layerType:).{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
+    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?(?:EXECUTED|NOT_RUN)\b(?!\s+layerType:)[^{{}}]{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
     kind=Kind.REFERENCE_KERNEL,
     shared_anchor=True,
     scope=Scope.OPERATOR,
