@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import backwards, trace_proof
+from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import left_open
 from fallback_gate.model import Kind, Proof, State
 
@@ -158,7 +159,7 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
     shown = Proof(
         State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
     )
-    cudagraphs = _cudagraphs(evidence, facts, line)
+    cudagraphs, on_device = partitions(evidence, set(facts.backends), line)
     broken, compiled = _graph_break(evidence, facts, line), shown
     if left := left_open(evidence, facts.started, facts.done):
         compiled = Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log")
@@ -174,7 +175,7 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
         Kind.COMPILE_ERROR: failed,
         Kind.OP_FALLBACK: lowered,
         Kind.CUDAGRAPH_SKIP: cudagraphs,
-        Kind.DEVICE_FALLBACK: cudagraphs,
+        Kind.DEVICE_FALLBACK: on_device,
     }
 
 
@@ -285,17 +286,3 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         else "this level prints only a part of op_fallback" + hints
     )
     return Proof(State.UNOBSERVABLE, why, None, SETTING)
-
-
-def _cudagraphs(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
-    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {
-        cid for (cid,) in evidence.of("torch/lowered")
-    }
-    if facts.backends and not set(facts.backends) - shown:
-        return Proof(State.PROVEN, "the partitions of every graph are printed", line)
-    return Proof(
-        State.UNOBSERVABLE,
-        "this level prints no partitions",
-        None,
-        "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs",
-    )
