@@ -26,8 +26,8 @@ from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-# Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
-_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
+# Namespaces whose calls are no fallback: allocation, collectives, streams and events, libraries that Inductor chose.
+_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "streams.", "mkldnn.", "mkl.", "onednn.")
 KERNEL_HELP = (
     "Give the operator a lowering, a decomposition or a Triton kernel; if the library kernel is the fast path, "
     "allow it as a cold operator with a reason. https://docs.pytorch.org/docs/stable/torch.compiler_faq.html"
