@@ -293,3 +293,74 @@ def test_a_kernel_that_the_interpreter_runs_is_told(tmp_path: Path) -> None:
     assert said["compilers"] == {
         "triton": {"interpreted": [{"name": "moe_router", "file": str(tmp_path / "program.py"), "line": 2}]}
     }
+
+
+def test_what_jax_leaves_to_its_interpreter_or_runs_without_jit_is_told(tmp_path: Path) -> None:
+    # JAX: a module that compiles each module, a context that switches jit off, and Pallas's own interpreter.
+    pallas = tmp_path / "jax" / "_src" / "pallas"
+    pallas.mkdir(parents=True)
+    for folder in (pallas, pallas.parent, pallas.parent.parent):
+        (folder / "__init__.py").touch()
+    for place, code in {
+        "compiler": "def compile_or_get_cached(backend, computation):\n    return computation\n",
+        "api": "import contextlib\n@contextlib.contextmanager\ndef disable_jit(disable=True):\n    yield disable\n",
+        "pallas/hlo_interpreter": "def pallas_call_hlo_interpret(*a, jaxpr):\n    return a\n",
+    }.items():
+        (pallas.parent / f"{place}.py").write_text(code, encoding="utf-8")
+    run = Run(
+        tmp_path,
+        """\
+        from types import SimpleNamespace as Some
+        from jax._src import api, compiler
+        from jax._src.pallas import hlo_interpreter
+        module = Some(operation=Some(regions=[]))
+        compiler.compile_or_get_cached(Some(platform="gpu"), module)
+        with api.disable_jit(), api.disable_jit(False) as off:
+            print(off)
+        said = Some(debug_info=Some(func_src_info="gate_attn at /app/kernels.py:12"))
+        print(hlo_interpreter.pallas_call_hlo_interpret(1, jaxpr=said))
+        """,
+    )
+    assert (run.code, run.out, run.err) == (0, "False\n(1,)\n", "")
+    (said,) = run.told
+    assert (said["compilers"]["jax"]["modules"], said["compilers"]["jax"]["without_jit"]) == (1, 1)
+    assert said["compilers"]["jax"]["interpreted"] == [
+        {"name": "gate_attn", "file": "/app/kernels.py", "line": 12}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("disabled", "in_mode", "skipped", "reason"),
+    [
+        (False, True, True, "a torch dispatch mode is active"),
+        (True, False, False, "Dynamo tracing is disabled"),
+        (
+            False,
+            False,
+            True,
+            None,
+        ),  # a library's frame behind a break: what called it was traced, and is told
+        (False, False, False, "it was not traced"),
+    ],
+)
+def test_why_a_frame_was_passed_over(
+    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, reason: str | None
+) -> None:
+    code = f"""\
+        import sys
+        from types import SimpleNamespace as Some
+        sys.path.insert(0, {str(HOOK)!r})
+        from _fallback_gate_hook import torch_convert_frame as seen
+        def forward(x):
+            return x
+        place = {{"name": "forward", "file": forward.__code__.co_filename, "line": forward.__code__.co_firstlineno}}
+        seen.ASKED.append(Some(tells=place))
+        dynamo = Some(
+            config=Some(disable={disabled}),
+            trace_rules=Some(check=lambda code: {skipped}),
+            convert_frame=Some(is_in_torch_dispatch_mode=lambda include_infra_modes: {in_mode}),
+        )
+        seen._note(forward.__code__, Some(guarded_code=None), dynamo)
+        print([one["reason"] for one in seen.SKIPPED])
+        """
+    assert Run(tmp_path, code).out.strip() == str([f"passed over: {reason}"] if reason else [])

@@ -8,7 +8,7 @@ import pytest
 
 from fallback_gate.compilers.closing import graphs as closing_graphs
 from fallback_gate.compilers.closing import runtimes as closing_runtimes
-from fallback_gate.model import Kind, Location, Report
+from fallback_gate.model import Kind, Location, Report, Scope
 from tests.compilers.conftest import Read
 from tests.compilers.test_closing import CPU, CUDA, MODEL, OV, TRT, line, session
 
@@ -231,6 +231,22 @@ def test_what_is_said_of_interpreted_kernels(read: Read) -> None:
     )
     assert (second.stack, second.files, second.location) == (("bare",), (), Location(None, None, "bare"))
     assert closing_graphs.HEARINGS["triton"].proves({"interpreted": []}) == {}
+
+
+def test_what_is_said_of_a_program_without_jit_and_of_pallas_kernels_that_are_interpreted(read: Read) -> None:
+    told = {"without_jit": 1, "interpreted": [{"name": "gate_attn", "file": "/app/k.py", "line": 12}]}
+    without, kernel = read(line(jax(**told))).reports
+    assert (without.id, without.kind, without.scope, without.op) == (
+        "jax/jit-disabled",
+        Kind.EAGER_FRAME,
+        Scope.PROGRAM,
+        "*",
+    )
+    assert says([kernel]) == [
+        ("jax/interpreted", "gate_attn", "interpret=True: the interpreter ran it", ("gate_attn",))
+    ]
+    assert kernel.location == Location("/app/k.py", 12, "gate_attn")
+    assert read(line(jax(without_jit=0, interpreted=[]))).reports == []
 
 
 def tvm(*builds: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -68,13 +68,22 @@ def other_platform(rule: Rule, record: Record, closing: Closing, facts: Facts) -
 
 
 def interpreted(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
-    """A kernel that Triton's interpreter ran."""
+    """A kernel that an interpreter ran."""
     for one in rows(facts.get("interpreted")):
         if kernel := text(one.get("name")):
-            report = base(rule, record, closing, kernel, "TRITON_INTERPRET: the interpreter ran it", kernel)
+            asked = "interpret=True" if rule.compiler == "jax" else "TRITON_INTERPRET"
+            report = base(rule, record, closing, kernel, f"{asked}: the interpreter ran it", kernel)
             file = text(one.get("file"))
             place = Location(file or None, count(one.get("line")) or None, kernel)
             yield report._replace(stack=(kernel,), files=(file,) if file else (), location=place)
+
+
+def without_jit(rule: Rule, record: Record, closing: Closing, facts: Facts) -> Iterable[Report]:
+    """A program, or a part of one, whose operations were compiled one by one."""
+    if times := count(facts.get("without_jit")):
+        yield base(
+            rule, record, closing, "*", f"jit was switched off, {times} times: operations run one by one"
+        )
 
 
 def _modules_prove(facts: Facts) -> Mapping[Kind, str]:
@@ -173,6 +182,18 @@ _JAX_RULES = (
         "The first platform that JAX was to use ran nothing.",
         "Install the platform's plug-in; JAX_PLATFORMS with the platform alone fails instead of falling back.",
         other_platform, _CALLBACK,
+    ),
+    rule(
+        _JAX, "jax/jit-disabled", Kind.EAGER_FRAME, Scope.PROGRAM,
+        "jit was off: each operation runs by itself, none is fused with the next.",
+        "Take jax.disable_jit() out of the release build, and unset JAX_DISABLE_JIT.", without_jit,
+        '{"platforms": ["gpu"], "modules": 8, "without_jit": 1, "sites": []}',
+    ),
+    rule(
+        _JAX, "jax/interpreted", Kind.REFERENCE_KERNEL, Scope.OPERATOR,
+        "The Pallas kernel was not compiled: it runs as a loop of plain XLA operations over its grid.",
+        "Take interpret=True out of the release build.", interpreted,
+        '{"modules": 3, "interpreted": [{"name": "gate_attn", "file": "/app/kernels.py", "line": 12}], "sites": []}',
     ),
 )  # fmt: skip
 _TRITON_RULES = (

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from re import Match
 
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.compilers.torch.inductor import is_compute, named
 from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse, user_stack
-from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -195,3 +195,38 @@ PARTITION = Rule(
 )
 
 RULES = (CUDAGRAPH_SKIP, PARTITION)
+
+
+def _unsorted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The graph."""
+    log = parse(record.text)
+    if log and log.artifact == "cudagraphs":
+        yield Sighting(marker.id, record.position, (log.compile_id,), log.pid, None, log.when)
+
+
+UNSORTED = Marker(
+    id="torch/partitions-unsorted",
+    compiler=NAME,
+    anchor=(_NO_CUDAGRAPHS,),
+    pattern=rf"reason={_NO_CUDAGRAPHS}",
+    shows="CUDA graphs are off: the list of partitions does not tell which operators are on the CPU.",
+    seen_in="2.11, artifact cudagraphs",
+    matches=("V" + _OPENS + f"    op0_op1: reason={_NO_CUDAGRAPHS}, ir=NoneType",),
+    read=_unsorted,
+)
+
+
+def partitions(evidence: Evidence, graphs: set[str], line: int | None) -> tuple[Proof, Proof]:
+    """What the lists of partitions prove: of CUDA graphs, and of operators on the CPU."""
+    lowered = {cid for (cid,) in evidence.of("torch/lowered")}
+    listed = {cid for cid, _ in evidence.of("torch/partitioned")}
+    unsorted = {cid for (cid,) in evidence.of("torch/partitions-unsorted")}
+    setting = "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs"
+    hidden = Proof(State.UNOBSERVABLE, "this level prints no partitions", None, setting)
+    if not graphs or graphs - listed - lowered:
+        return hidden, hidden
+    shown = Proof(State.PROVEN, "the partitions of every graph are printed", line)
+    if graphs - (listed - unsorted) - lowered:
+        why = "without CUDA graphs the partitions don't tell what is on the CPU"
+        return shown, Proof(State.UNOBSERVABLE, why, None, "TORCH_LOGS=+dynamo,+inductor, with a cold cache")
+    return shown, shown

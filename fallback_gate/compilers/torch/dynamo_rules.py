@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, trace
+from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, passed_over, trace
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -288,6 +288,7 @@ RULES = (
     SKIPPED_IN_LOOP,
     checkpoint.RULE,
     *cut_short.RULES,
+    passed_over.RULE,
     RECOMPILE_LIMIT,
     RAISED,
     GUARD_FAILED,

@@ -215,7 +215,9 @@ def _compiler_ran(record: Record, log: LogRecord) -> bool:
 
 
 MOST_TIMES = 1_000  # lines
-_AT_WORK = Pattern(r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing), ")
+_AT_WORK = Pattern(  # a list, or a table where `tabulate` is installed
+    r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing)(?:,| ) "
+)
 
 
 def traced_frames(record: Record, log: LogRecord) -> list[tuple[str, str]] | None:

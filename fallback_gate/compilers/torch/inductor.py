@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.log import (
-    LogRecord,
     base,
     is_library,
     messages,
@@ -25,10 +23,10 @@ from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Location, Report, Scope
 from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
+from fallback_gate.scan.record import Record
 
-# Namespaces whose calls are no fallback: allocation, collectives, and libraries that Inductor chose.
-_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "mkldnn.", "mkl.", "onednn.")
+# Namespaces whose calls are no fallback: allocation, collectives, streams and events, libraries that Inductor chose.
+_BY_DESIGN = ("inductor.", "_c10d_functional.", "c10d.", "streams.", "mkldnn.", "mkl.", "onednn.")
 KERNEL_MEANING = (
     "Inductor has no code for this operator: it runs through the framework's kernel and can't be fused."
 )
@@ -155,39 +153,6 @@ _CALL = Pattern(
     r"\s+(?:[\w(][\w ,()]*= *)?"
     r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
 )
-
-
-def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A CPU kernel that the wrapper of an accelerator's graph calls, beside where it turns to that device.
-
-    The list of partitions tells more, where it is printed: which operator, and where in the user's code.
-    """
-    log = parse(record.text)
-    if (log and log.artifact != "output_code") or not record.is_near(b" cpp_fused_"):
-        return
-    found: dict[str, Line] = {}
-    for line in chain(record.preceding(NEAR_GUARD), record.following(NEAR_GUARD)):
-        inner = parse(line.text) if log else None
-        if log and (not inner or _whose(inner) != _whose(log)):
-            continue
-        if kernel := _CPU_KERNEL.match(inner.message if inner else line.text.removeprefix("\t")):
-            found.setdefault(kernel["name"], line)
-    for name, line in found.items():
-        report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
-        yield report._replace(
-            compile_id=report.compile_id if log else compile_around(record),
-            hint=True,
-            site=f"{log.frame if log else ''} {name}".strip(),
-            reason=f"the wrapper of an accelerator's graph calls {name}, which runs on the CPU",
-        )
-
-
-def _whose(log: LogRecord) -> tuple[int | None, str, str | None]:
-    return log.pid, log.compile_id, log.artifact
-
-
-NEAR_GUARD = 40  # lines
-_CPU_KERNEL = Pattern(r"\s+(?P<name>cpp_fused_\w+)\(")
 
 
 def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

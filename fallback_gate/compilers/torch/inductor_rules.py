@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import cpp_wrapper, cudagraphs, gpu_rules, inductor
+from fallback_gate.compilers.torch import cpp_wrapper, cudagraphs, gpu_rules, host, inductor
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -140,31 +140,6 @@ CALLED = Rule(
     read=inductor.called,
 )
 
-ON_CPU = Rule(
-    id="torch/cpu-kernel",
-    compiler=NAME,
-    anchor=("_DeviceGuard(",),
-    pattern=r"(?:^\t|\[__output_code\] )\s*with torch\.(?!cpu\b)\w+\._DeviceGuard\(",
-    kind=Kind.DEVICE_FALLBACK,
-    scope=Scope.OPERATOR,
-    meaning="A part of the accelerator's graph is computed on the CPU: tensors are copied there and back.",
-    help="Look for .cpu(), a tensor that is made without device=, or a constant on the CPU in the compiled code; "
-    "TORCH_LOGS=cudagraphs names the operator and the user's line.",
-    seen_in="2.11 (run), artifact output_code and structured traces",
-    matches=(
-        _CODE
-        + "        cpp_fused__to_copy_relu_1(buf2)\n"
-        + _CODE
-        + "        with torch.cuda._DeviceGuard(0):",
-        "\t        with torch.cuda._DeviceGuard(0):\n\t            pass\n\t        cpp_fused_add_0(buf2)",
-    ),
-    ignores=(
-        _CODE + "        with torch.cuda._DeviceGuard(0):",
-        "        cpp_fused_add_0(buf2)\n        with torch.cuda._DeviceGuard(0):",
-    ),
-    read=inductor.on_cpu,
-)
-
 COMPLEX = Rule(
     id="torch/complex",
     compiler=NAME,
@@ -224,12 +199,12 @@ RULES = (
     CALLED,
     CALLED_WHERE_FORMATTED,
     cpp_wrapper.CALLED,
-    ON_CPU,
     cpp_wrapper.DISPATCHED,
     cpp_wrapper.PROXIED,
     COMPLEX,
     VMAP,
     *cudagraphs.RULES,
     *gpu_rules.RULES,
+    *host.RULES,
     FLEX,
 )

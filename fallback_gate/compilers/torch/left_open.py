@@ -73,12 +73,18 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
     if not ended:  # before 2.6: no such line, and a break is told once, for whichever frame comes first
         passed = done | compiled | broke | on
         failed = [frame for frame in failed if not frame.resumed and frame.key not in passed]
-    if len(failed) <= evidence.rules.get("torch/compile-error", 0):
-        return None
-    return (
-        f"the compile of {min(frame.said for frame in failed)} did not end, and no line says why: the program may "
-        "have caught an error, and run the function without the compiler"
-    )
+    if len(failed) > evidence.rules.get("torch/compile-error", 0):
+        return (
+            f"the compile of {min(frame.said for frame in failed)} did not end, and no line says why: the program may "
+            "have caught an error, and run the function without the compiler"
+        )
+    refused = _ids(evidence, "torch/recompiled") - started.keys()
+    if len(refused) > evidence.rules.get("torch/recompile-limit", 0):  # error_on_recompile, a stance
+        return (
+            f"[{min(refused)}] was to be recompiled, no frame was traced for it, and no line says why: the program may "
+            "have caught an error, and run the function without the compiler"
+        )
+    return None
 
 
 def _go_on(frames: Iterable[_Frame]) -> set[str]:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import trace_proof
+from fallback_gate.compilers.torch import backwards, trace_proof
+from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import left_open
 from fallback_gate.model import Kind, Proof, State
 
@@ -35,7 +36,7 @@ class _Facts(NamedTuple):
 
     started: dict[str, str]  # frame id -> "function file:line"
     done: set[str]
-    backends: dict[str, str]  # compile id -> back end
+    backends: dict[str, str]  # compile id -> back end; not of an attempt that was given up
     returned: set[str]
     listed: tuple[str, ...]  # "function file:line", as each list at exit names it
     cut: bool
@@ -44,18 +45,30 @@ class _Facts(NamedTuple):
     @classmethod
     def of(cls, evidence: Evidence) -> _Facts:
         lists = evidence.of("torch/frames-listed")
+        attempts = {cid for cid, *_ in evidence.of("torch/trace-started")}
+        returned = {cid for cid, _ in evidence.of("torch/backend-done")}
         return cls(
             started={
                 cid.split("_")[0]: f"{name} {place}"
                 for cid, name, place in evidence.of("torch/trace-started")
             },
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
-            backends={fact[0]: fact[1] for fact in evidence.of("torch/backend-called")},
-            returned={cid for cid, _ in evidence.of("torch/backend-done")},
+            backends={
+                fact[0]: fact[1]
+                for fact in evidence.of("torch/backend-called")
+                if fact[0] in returned or _next_attempt(fact[0]) not in attempts
+            },
+            returned=returned,
             listed=tuple(frame for _, *named in sorted(lists) for frame in named),
             cut=any(state == "cut" for state, *_ in lists),
             ended=bool(lists) or "torch/metrics" in evidence.facts,
         )
+
+
+def _next_attempt(compile_id: str) -> str:
+    """The id of the attempt after this one: Dynamo traces a frame anew where its first idea of it did not hold."""
+    frame, _, attempt = compile_id.partition("_")
+    return f"{frame}_{int(attempt) + 1 if attempt.isdecimal() else 1}"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
@@ -147,19 +160,23 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
     shown = Proof(
         State.PROVEN, "Dynamo's INFO level was on and its list at exit closes the compile phase", line
     )
-    cudagraphs = _cudagraphs(evidence, facts, line)
+    cudagraphs, on_device = partitions(evidence, set(facts.backends), line)
     broken, compiled = _graph_break(evidence, facts, line), shown
     if left := left_open(evidence, facts.started, facts.done):
         compiled = Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log")
         broken = compiled if broken.state is State.PROVEN else broken
+    failed, lowered = compiled, _op_fallback(evidence, facts, line)
+    if why := backwards.unfinished(evidence):
+        failed = Proof(State.UNPROVEN, why, None, "TORCH_TRACE=FOLDER, and give it with the log")
+        lowered = failed if lowered.state is State.PROVEN else lowered
     return {
         Kind.GRAPH_BREAK: broken,
         Kind.EAGER_FRAME: compiled,
         Kind.RECOMPILE_LIMIT: shown,
-        Kind.COMPILE_ERROR: compiled,
-        Kind.OP_FALLBACK: _op_fallback(evidence, facts, line),
+        Kind.COMPILE_ERROR: failed,
+        Kind.OP_FALLBACK: lowered,
         Kind.CUDAGRAPH_SKIP: cudagraphs,
-        Kind.DEVICE_FALLBACK: cudagraphs,
+        Kind.DEVICE_FALLBACK: on_device,
     }
 
 
@@ -271,17 +288,3 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         else "this level prints only a part of op_fallback" + hints
     )
     return Proof(State.UNOBSERVABLE, why, None, SETTING)
-
-
-def _cudagraphs(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
-    shown = {cid for cid, _ in evidence.of("torch/partitioned")} | {
-        cid for (cid,) in evidence.of("torch/lowered")
-    }
-    if facts.backends and not set(facts.backends) - shown:
-        return Proof(State.PROVEN, "the partitions of every graph are printed", line)
-    return Proof(
-        State.UNOBSERVABLE,
-        "this level prints no partitions",
-        None,
-        "TORCH_LOGS=dynamo,graph_breaks,output_code,cudagraphs",
-    )

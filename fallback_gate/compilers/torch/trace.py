@@ -11,6 +11,7 @@ a warm cache hides nothing in it: the generated code is written again.
 | `dynamo_output_graph` | a graph goes to the back end |
 | `inductor_output_code` | Inductor's wrapper: a call in it that is no generated kernel is a fallback |
 | `compilation_metrics` | the frame is done: what became of it |
+| `bwd_compilation_metrics` | the same of a backward graph, which is compiled later |
 
 **What became of a frame.** `graph_op_count` and `guard_count` are null where a frame was given up, and where
 it held no operation; the first has an error, or a graph break of its own, or no guarded code. Up to 2.5 no
@@ -175,6 +176,29 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
     yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
 
 
+def _backward(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """A backward graph whose compile failed: the compile id, and the error."""
+    found = metadata(record)
+    said = found[1].get("bwd_compilation_metrics") if found else None
+    if found and isinstance(said, dict) and said.get("fail_type"):
+        facts = (str(said.get("compile_id") or _compile_id(found[1])), str(said["fail_type"]))
+        reason = str(said.get("fail_reason") or "")[:300]
+        yield Sighting(
+            marker.id, record.position, (*facts, reason), found[0].pid, _rank(found[1]), found[0].when
+        )
+
+
+def _empty(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The compile id of a graph without a call, as one that only makes views of its inputs: it needs no code."""
+    lines = [line.text.strip() for line in payload(record, MOST_OF_EMPTY)]
+    returns = any(line.startswith("return ") for line in lines)
+    if returns and not any(" = " in line and not line.startswith("#") for line in lines):
+        yield from _seen(marker, record, match)
+
+
+MOST_OF_EMPTY = 200  # lines
+
+
 def _marker(
     name: str, anchor: tuple[str, ...], pattern: str, shows: str, match: str, read: Any = _seen
 ) -> Marker:
@@ -238,5 +262,22 @@ MARKERS = (
         "The frame is done; its metrics say what became of it.",
         '{"compilation_metrics": {"compile_id": "0/0", "co_name": "forward", "graph_op_count": 94, "guard_count": 218}}',
         _metrics,
+    ),
+    _marker(
+        "backward-failed",
+        ("bwd_compilation_metrics",),
+        r'\] \{"bwd_compilation_metrics": ',
+        "What became of a backward graph.",
+        '{"bwd_compilation_metrics": {"compile_id": "0/0", "fail_type": "InductorError", "fail_reason": "no tile"}}',
+        _backward,
+    ),
+    _marker(
+        "empty-graph",
+        ("aot_inference_graph", "aot_forward_graph"),
+        r'\] \{"aot_(?:inference|forward)_graph": ',
+        "The graph holds no call, so there is no code to generate.",
+        '{"aot_inference_graph": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 1, "has_payload": "7651"}\n'
+        '\tclass <lambda>(torch.nn.Module):\n\t    def forward(self, arg0_1: "f32[8, 32]"):\n\t        return (arg0_1,)',
+        _empty,
     ),
 )

@@ -49,7 +49,15 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
             yield _frame("torch/rest-of-function-eager", Kind.EAGER_FRAME, known, at, reason)
         elif metrics.restarts and not artifacts:
             yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
-    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor})
+    for (compile_id, error, said), at in evidence.facts.get("torch-trace/backward-failed", {}).items():
+        known = names.get(compile_id.split("/")[0]) or Metrics(compile_id, *[""] * 9)
+        yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, f"{error} in the backward: {said}")
+    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor} - _failed(done))
+
+
+def _failed(done: Iterable[Metrics]) -> set[str]:
+    """The frames that got no code, since their compile failed: all that they have run in eager, as is told."""
+    return {m.compile_id for m in done if m.name and m.fail_type and not m.counted}
 
 
 def _frame(
@@ -97,7 +105,9 @@ def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report
 def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
     """What the trace of one process proves; None where the process has none."""
     started = {compile_id for compile_id, _ in evidence.of("torch-trace/frame-started")}
-    done = {Metrics(*facts).compile_id for facts in evidence.of("torch-trace/frame-done")}
+    metrics = [Metrics(*facts) for facts in evidence.of("torch-trace/frame-done")]
+    done = {m.compile_id for m in metrics}
+    refused = {m.compile_id for m in metrics if m.fail_type and not m.name}  # a recompile, before it began
     if not started and not done:
         return None
     line = evidence.first("torch-trace/frame-started")
@@ -106,8 +116,8 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
         problem = "the structured trace ends inside a record"
     elif started - done:
         problem = f"the structured trace ends before frame [{sorted(started - done)[0]}] is done"
-    elif done - started:
-        problem = f"lines are missing: frame [{sorted(done - started)[0]}] is done, and its start is not in the trace"
+    elif lost := done - started - refused:
+        problem = f"lines are missing: frame [{min(lost)}] is done, and its start is not in the trace"
     if problem:
         return {kind: Proof(State.UNPROVEN, problem) for kind in _SHOWN}
     whole = Proof(State.PROVEN, "the structured trace has the metrics of every frame that was traced", line)
@@ -118,19 +128,18 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
     else:
         why = "no artifact in the structured trace: before 2.6 PyTorch writes no graph break into it"
         proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
-    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, line)
+    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, _failed(metrics), line)
     return proof
 
 
-def _op_fallback(evidence: Evidence, line: int | None) -> Proof:
-    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")}
+def _op_fallback(evidence: Evidence, failed: set[str], line: int | None) -> Proof:
+    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")} - failed
     written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
     if not graphs:
         return Proof(State.UNPROVEN, "no graph was handed to a back end")
     if "torch/cpp-wrapper" in evidence.facts:
         return CPP_WRAPPER
-    if graphs - written:
-        return Proof(
-            State.UNPROVEN, f"graph [{sorted(graphs - written)[0]}] has no generated code in the trace"
-        )
+    empty = {compile_id for compile_id, _ in evidence.of("torch-trace/empty-graph")}
+    if missing := graphs - written - empty:
+        return Proof(State.UNPROVEN, f"graph [{min(missing)}] has no generated code in the trace")
     return Proof(State.PROVEN, "the structured trace has the generated code of every graph", line)

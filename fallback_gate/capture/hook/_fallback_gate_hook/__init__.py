@@ -48,6 +48,8 @@ def watch() -> None:
     if len(_WATCHERS) == 1:
         for own, theirs in COMPILERS.values():
             imports.after(theirs, _watching(own))
+        imports.after("jax._src.api", _watching("jax_jit"))
+        imports.after("jax._src.pallas.hlo_interpreter", _watching("jax_pallas"))
         imports.after("torch._inductor.compile_worker.subproc_pool", _watching("torch_workers"))
 
 

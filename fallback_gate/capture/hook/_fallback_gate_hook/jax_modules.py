@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from types import ModuleType
 
-from . import patches, use
+from . import jax_jit, patches, use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is slow to load
@@ -74,6 +74,11 @@ def _look(backend: Any, computation: Any) -> None:
                 _note("expanded", expanded.group(1), location)
 
 
+def _kernels() -> list[dict[str, Any]]:
+    """The Pallas kernels that ran by their interpreter."""
+    return list(getattr(sys.modules.get(f"{__package__}.jax_pallas"), "KERNELS", ()))
+
+
 def _note(what: str, name: str, location: str) -> None:
     path, place = _PATH.search(location), _PLACE.search(location)
     said = {
@@ -91,7 +96,12 @@ def _note(what: str, name: str, location: str) -> None:
 
 def baseline() -> dict[str, Any]:
     """What was seen before."""
-    return {"total": dict(_TOTAL), "sites": len(_SITES)}
+    return {
+        "total": dict(_TOTAL),
+        "sites": len(_SITES),
+        "interpreted": len(_kernels()),
+        "off": jax_jit.ENTERED[0],
+    }
 
 
 def facts(since: dict[str, Any] | None = None) -> dict[str, Any] | None:
@@ -111,5 +121,7 @@ def facts(since: dict[str, Any] | None = None) -> dict[str, Any] | None:
         "modules": total.get("modules", 0),
         "unread": total.get("unread", 0),
         "custom_calls": {name[12:]: n for name, n in total.items() if name.startswith("custom_call ")},
+        "without_jit": jax_jit.ENTERED[0] - (since.get("off", 0) if since else 0) + jax_jit.is_off(),
+        "interpreted": _kernels()[since.get("interpreted", 0) if since else 0 :],
         "sites": _SITES[since["sites"] if since else 0 :],
     }

@@ -47,6 +47,20 @@ def _note(code: Any, result: Any, dynamo: ModuleType) -> None:
     place = {"name": code.co_name, "file": code.co_filename, "line": code.co_firstlineno}
     if not any(place.items() <= one.tells.items() for one in ASKED):
         return
-    off = "Dynamo tracing is disabled" if dynamo.config.disable else "a torch dispatch mode is active"
-    reason = getattr(result, "skip_reason", None) or off
+    if dynamo.config.disable:
+        reason = "Dynamo tracing is disabled"
+    elif _in_mode(dynamo):
+        reason = "a torch dispatch mode is active"
+    elif dynamo.trace_rules.check(code):
+        return  # a library's, traced from a wrapper on: this is what is left behind a break of that
+    else:
+        reason = getattr(result, "skip_reason", None) or "it was not traced"
     SKIPPED.append({**place, "type": None, "reason": f"passed over: {reason}"[:300]})
+
+
+def _in_mode(dynamo: ModuleType) -> bool:
+    """Whether a dispatch mode of the program's own is active, which no version of Dynamo traces under."""
+    if look := getattr(dynamo.convert_frame, "is_in_torch_dispatch_mode", None):
+        return bool(look(include_infra_modes=False))
+    look = getattr(dynamo.convert_frame, "is_in_any_mode_without_ignore_compile_internals", None)
+    return look is None or bool(look())

@@ -1,0 +1,165 @@
+"""Room 3: parts of an accelerator's compiled graph that the host computes: kernels on the CPU, and what it prints.
+
+`compile` is the manual page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from re import Match
+
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.inductor import named
+from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
+from fallback_gate.compilers.torch.trace import compile_around
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Line, Record
+
+_CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
+_SCHEDULED = "V1130 00:42:05.094000 12430 torch/_inductor/scheduler.py:3307] [0/0] scheduling ComputedBuffer("
+_ON_CPU = "A part of the accelerator's graph is computed on the CPU: tensors are copied there and back."
+
+
+def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A CPU kernel that the wrapper of an accelerator's graph calls, beside where it turns to that device.
+
+    The list of partitions tells more, where it is printed: which operator, and where in the user's code.
+    """
+    log = parse(record.text)
+    if (log and log.artifact != "output_code") or not record.is_near(b" cpp_fused_"):
+        return
+    found: dict[str, Line] = {}
+    for line in chain(record.preceding(NEAR_GUARD), record.following(NEAR_GUARD)):
+        inner = parse(line.text) if log else None
+        if log and (not inner or _whose(inner) != _whose(log)):
+            continue
+        if kernel := _CPU_KERNEL.match(inner.message if inner else line.text.removeprefix("\t")):
+            found.setdefault(kernel["name"], line)
+    for name, line in found.items():
+        report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
+        yield report._replace(
+            compile_id=report.compile_id if log else compile_around(record),
+            hint=True,
+            site=f"{log.frame if log else ''} {name}".strip(),
+            reason=f"the wrapper of an accelerator's graph calls {name}, which runs on the CPU",
+        )
+
+
+def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A kernel on the CPU in the scheduler's dump of a graph that has one on an accelerator, too."""
+    log = opened(record.text, match, None)
+    if not log:
+        return
+    ranges = next(
+        (found for said in messages(record, log, NEAR_GUARD) if (found := _RANGES.match(said))), None
+    )
+    if ranges and "0" in ranges["sizes"].split(", "):
+        return  # room is made, and nothing is computed
+    for line in chain(record.preceding(NEAR_KERNEL), record.following(NEAR_KERNEL)):
+        other = parse(line.text)
+        if other and _whose(other) == _whose(log) and _ON_ACCELERATOR.search(other.message):
+            reason = f"{match['name']} of an accelerator's graph is computed on the CPU"
+            yield base(rule, record, log, "*", hint=True, site=f"{log.frame} {match['name']}", reason=reason)
+            return
+
+
+NEAR_KERNEL = 400  # lines
+_RANGES = Pattern(r"\s*ranges=\[(?P<sizes>[^\]]*)\]")
+_ON_ACCELERATOR = Pattern(r"layout=\w+\('(?!cpu|meta)\w+(?::\d+)?', torch\.")
+
+
+def _whose(log: LogRecord) -> tuple[int | None, str, str | None]:
+    return log.pid, log.compile_id, log.artifact
+
+
+NEAR_GUARD = 40  # lines
+_CPU_KERNEL = Pattern(r"\s+(?P<name>cpp_fused_\w+)\(")
+
+
+def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator `print` in the generated wrapper, which writes it as Python's own: the host waits for its values."""
+    log = parse(record.text)
+    if log is None or (log.artifact == "output_code" and log.message[:4].isspace()):
+        report = base(rule, record, log, "*")
+        yield named(
+            report if log else report._replace(compile_id=compile_around(record)),
+            "higher_order.print",
+            site=f"{log.frame if log else record.position} {match[0].strip()[:200]}",
+            reason="the generated wrapper prints: the host waits for the values",
+        )
+
+
+ON_CPU = Rule(
+    id="torch/cpu-kernel",
+    compiler=NAME,
+    anchor=("_DeviceGuard(",),
+    pattern=r"(?:^\t|\[__output_code\] )\s*with torch\.(?!cpu\b)\w+\._DeviceGuard\(",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning=_ON_CPU,
+    help="Look for .cpu(), a tensor that is made without device=, or a constant on the CPU in the compiled code; "
+    "TORCH_LOGS=cudagraphs names the operator and the user's line.",
+    seen_in="2.11 (run), artifact output_code and structured traces",
+    matches=(
+        _CODE
+        + "        cpp_fused__to_copy_relu_1(buf2)\n"
+        + _CODE
+        + "        with torch.cuda._DeviceGuard(0):",
+        "\t        with torch.cuda._DeviceGuard(0):\n\t            pass\n\t        cpp_fused_add_0(buf2)",
+    ),
+    ignores=(
+        _CODE + "        with torch.cuda._DeviceGuard(0):",
+        "        cpp_fused_add_0(buf2)\n        with torch.cuda._DeviceGuard(0):",
+    ),
+    read=on_cpu,
+)
+
+SCHEDULED_ON_CPU = Rule(
+    id="torch/cpu-kernel",
+    compiler=NAME,
+    anchor=("Layout('cpu'",),
+    pattern=r"scheduling ComputedBuffer\(name='(?P<name>\w+)', layout=\w+\('cpu'",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=_ON_CPU,
+    help="Look for .cpu(), a tensor that is made without device=, or a counter of a loop on the CPU in the compiled code.",
+    seen_in="2.11 (run), DEBUG of inductor",
+    matches=(
+        _SCHEDULED
+        + "name='buf0', layout=FixedLayout('cuda:0', torch.float32, size=[16, 32], stride=[32, 1]), data=Pointwise(\n"
+        + _SCHEDULED
+        + "name='buf1', layout=FixedLayout('cpu', torch.int64, size=[], stride=[]), data=Pointwise(",
+    ),
+    ignores=(
+        _SCHEDULED
+        + "name='buf1', layout=FixedLayout('cpu', torch.int64, size=[], stride=[]), data=Pointwise(",
+    ),
+    read=scheduled_on_cpu,
+)
+
+PRINTED = Rule(
+    id="torch/fallback-kernel",
+    compiler=NAME,
+    anchor=("  print(",),
+    pattern=r"(?:^\t|\[__output_code\] )\s{4,64}print\((?:'.*'|\x22.*\x22)(?:\.format\([\w=, ]*\))?\)\s*$",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The compiled graph prints on the host, which waits for the values at each call.",
+    help="Take torch._higher_order_ops.print out of what is released.",
+    seen_in="2.11 (run), 2.14 (source), artifact output_code",
+    matches=(
+        _CODE + "            print('norm {}'.format(buf0))",
+        "\t            print('norm {}'.format(buf0))",
+    ),
+    ignores=(
+        _CODE + "    return print_performance(fn, times=times, repeat=repeat)",
+        "            print('norm {}'.format(buf0))",
+    ),
+    read=printed,
+)
+
+RULES = (ON_CPU, SCHEDULED_ON_CPU, PRINTED)

@@ -1,0 +1,113 @@
+"""Room 3: structured traces of frames that failed, were refused, or hold nothing to generate code for.
+
+The records are those of runs with PyTorch 2.11 on a GPU, shortened; what truly happened is from its counters there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fallback_gate.compilers.torch.trace_proof import conclude, prove
+from fallback_gate.model import Kind, Scope, State
+
+Read = Callable[..., Any]
+CODE_GEN = {"graph_op_count": 3, "guard_count": 8, "has_guarded_code": True, "inductor_compile_time_s": 0.3}
+FAILED = {
+    "graph_op_count": None,
+    "guard_count": None,
+    "has_guarded_code": False,
+    "inductor_compile_time_s": None,
+}
+PLACE = {"co_name": "forward", "co_filename": "/app/serve.py", "co_firstlineno": 5}
+
+
+def said(record: str, frame: int = 0, recompile: int = 0, *payload: str, **facts: Any) -> list[str]:
+    """A record of the trace, and its payload."""
+    ids = {"frame_id": frame, "frame_compile_id": recompile, "attempt": 0}
+    opening = "V1130 17:46:04.209000 767 torch/_dynamo/x.py:1796] "
+    return [opening + json.dumps({record: facts, **ids}), *(f"\t{line}" for line in payload)]
+
+
+def frame(
+    number: int = 0, recompile: int = 0, *, graph: bool = True, code: bool = True, **facts: Any
+) -> list[str]:
+    """A frame that was traced, from its start to its metrics."""
+    lines = said("dynamo_start", number, recompile)
+    lines += said("dynamo_output_graph", number, recompile) * graph
+    lines += said("inductor_output_code", number, recompile) * code
+    metrics = {"compile_id": f"{number}/{recompile}", **PLACE, **CODE_GEN, **facts}
+    return lines + said("artifact", number, recompile, name="fx_graph_cache_miss") + metrics_of(metrics)
+
+
+def metrics_of(metrics: dict[str, Any], record: str = "compilation_metrics") -> list[str]:
+    number, recompile = map(int, metrics["compile_id"].split("/"))
+    return said(record, number, recompile, **metrics)
+
+
+@pytest.fixture
+def found(read: Read) -> Callable[[list[str]], tuple[list[Any], dict[Kind, State]]]:
+    """The fallbacks that the whole trace tells, and what it proves."""
+
+    def of(lines: list[str]) -> tuple[list[Any], dict[Kind, State]]:
+        (process,) = read(*lines).evidence.processes.values()
+        evidence = process["torch.compile"]
+        return list(conclude(evidence)), {
+            kind: proof.state for kind, proof in (prove(evidence) or {}).items()
+        }
+
+    return of
+
+
+Found = Callable[[list[str]], tuple[list[Any], dict[Kind, State]]]
+
+
+def test_a_recompile_that_was_refused_has_no_start(found: Found) -> None:
+    """The limit, or error_on_recompile: metrics without a name, and all other frames are proven."""
+    limit = {"fail_type": "Unsupported", "fail_reason": "Dynamo recompile limit exceeded", "co_name": None}
+    (event,), proof = found([*frame(), *metrics_of({"compile_id": "0/1", **FAILED, **limit})])
+    assert (event.kind, event.op, event.location.line) == (Kind.RECOMPILE_LIMIT, "forward", 5)
+    assert set(proof.values()) == {State.PROVEN}
+    error = {"fail_type": "RecompileError", "fail_reason": "Recompiling function forward", "co_name": None}
+    (event,), proof = found([*frame(), *metrics_of({"compile_id": "0/1", **FAILED, **error})])
+    assert (event.kind, event.op) == (Kind.COMPILE_ERROR, "forward")
+    assert set(proof.values()) == {State.PROVEN}
+    _, proof = found([*frame(), *metrics_of({"compile_id": "1/0", **PLACE, **CODE_GEN})])
+    assert proof[Kind.OP_FALLBACK] is State.UNPROVEN  # its start is lost, and who knows what else
+
+
+def test_a_frame_whose_compile_failed_owes_no_code_and_has_no_back_end_of_its_own(found: Found) -> None:
+    error = {"fail_type": "InductorError", "fail_reason": "LoweringException: no tile shape fits"}
+    events, proof = found([*frame(), *frame(1, code=False, **FAILED, **error)])
+    assert [(event.kind, event.scope) for event in events] == [(Kind.COMPILE_ERROR, Scope.REGION)]
+    assert set(proof.values()) == {State.PROVEN}
+    _, alone = found(frame(code=False, **FAILED, **error))
+    assert alone[Kind.OP_FALLBACK] is State.UNPROVEN
+    eager, _ = found([*frame(), *frame(1, code=False, inductor_compile_time_s=None)])
+    assert [(event.kind, event.scope) for event in eager] == [(Kind.EAGER_FRAME, Scope.PROGRAM)]
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (("return (arg0_1,)",), State.PROVEN),
+        (('sin: "f32[8]" = torch.ops.aten.sin.default(arg0_1)', "return (sin,)"), State.UNPROVEN),
+        ((), State.UNPROVEN),  # the payload is cut
+    ],
+)
+def test_a_graph_without_a_call_needs_no_code(found: Found, body: tuple[str, ...], state: State) -> None:
+    graph = ("class <lambda>(torch.nn.Module):", '    def forward(self, arg0_1: "f32[8]"):', *body)
+    _, proof = found([*frame(), *said("aot_inference_graph", 1, 0, *graph), *frame(1, code=False)])
+    assert proof[Kind.OP_FALLBACK] is state
+
+
+def test_a_backward_that_failed_is_told_with_the_frame_of_its_forward(found: Found) -> None:
+    failed = {"compile_id": "0/0", "fail_type": "InductorError", "fail_reason": "LoweringException: no tile"}
+    (event,), _ = found([*frame(), *metrics_of(failed, "bwd_compilation_metrics")])
+    assert (event.kind, event.op, event.location.line) == (Kind.COMPILE_ERROR, "forward", 5)
+    assert event.reason == "InductorError in the backward: LoweringException: no tile"
+    fine = {"compile_id": "0/0", "fail_type": None}
+    assert found([*frame(), *metrics_of(fine, "bwd_compilation_metrics")])[0] == []
