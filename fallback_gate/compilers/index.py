@@ -141,7 +141,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "skipping fuse_matmul_reduce_scatter": ("torch.compile",),
     "does not support bfloat16 compilation natively": ("torch.compile",),
     "_DeviceGuard(": ("torch.compile",),
-    "scheduling ComputedBuffer(": ("torch.compile",),
+    "Layout('cpu'": ("torch.compile",),
     "  print(": ("torch.compile",),
     "flex_attention called without torch.compile": ("torch.compile",),
     "fallback_gate_closing": ("torch.compile", "tvm.relax", "onnxruntime", "openvino", "jax", "triton",),

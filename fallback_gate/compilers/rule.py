@@ -6,7 +6,7 @@ in one pass over the raw bytes; only then their `pattern` runs, on the one line 
 envelope (timestamps, rank prefixes, colours) taken off. Both carry lines that they must and must not
 match: those run as tests, and for a user's own rules at load.
 
-An anchor holds no character that an envelope changes: no quote, backslash, tab or non-ASCII character;
+An anchor holds no character that an envelope changes: no double quote, backslash, tab or non-ASCII character;
 `{n}` in it stands for a number. A pattern never names a source line of the compiler, since these move with each release.
 """
 

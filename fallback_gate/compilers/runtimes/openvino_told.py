@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from re import Match
 
+from fallback_gate.compilers import closing
 from fallback_gate.compilers.matching import by_groups, is_said
 from fallback_gate.compilers.rule import Rule, compiled
 from fallback_gate.compilers.runtimes.openvino_kernels import (
@@ -44,6 +45,8 @@ _NAME = Pattern(
 def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The nodes of one line, each with its type and its name where they are told."""
     text = record.text
+    if text.startswith(closing.LINE):
+        return  # which has a reader of its own
     if not several(text) and (
         "OPTIMIZED_OUT" in text or ROW.match(text) or _is_told(COUNTED, text) or _is_told(TOLD, text)
     ):
