@@ -106,7 +106,7 @@ def test_an_entry_is_a_manual_page(reader: Reader, entry: Rule | Marker) -> None
 def test_an_anchor_holds_nothing_that_an_envelope_changes(reader: Reader, entry: Rule | Marker) -> None:
     for anchor in entry.anchor:
         assert anchor.isascii()
-        assert not set(anchor) & set("\"\\`\t\r\n\x1b")  # JSON leaves a single quote as it is
+        assert not set(anchor) & set('"\\`\t\r\n\x1b')  # JSON leaves a single quote as it is
         assert "  " not in anchor.strip()
     assert all(len(anchor) >= 4 for anchor in entry.anchor)
     for line in entry.matches:

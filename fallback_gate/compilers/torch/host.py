@@ -15,7 +15,7 @@ from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, o
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
+from fallback_gate.scan.record import LONGEST_LINE, Line, Record
 
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
 _SCHEDULED = "V1130 00:42:05.094000 12430 torch/_inductor/scheduler.py:3307] [0/0] scheduling ComputedBuffer("
@@ -50,7 +50,7 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A kernel on the CPU in the scheduler's dump of a graph that has one on an accelerator, too."""
     log = opened(record.text, match, None)
-    if not log:
+    if not log or not _of_several_devices(record):
         return
     ranges = next(
         (found for said in messages(record, log, NEAR_GUARD) if (found := _RANGES.match(said))), None
@@ -65,7 +65,15 @@ def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[
             return
 
 
+def _of_several_devices(record: Record) -> bool:
+    """Whether a buffer elsewhere than on the CPU is told of nearby: a look at the bytes, since mostly there is none."""
+    view, start = record.view, max(0, record.start - LONGEST_LINE)
+    stop = min(view.end, record.start + REACH)
+    return view.buffer.count(b"Layout('", start, stop) > view.buffer.count(b"Layout('cpu'", start, stop)
+
+
 NEAR_KERNEL = 400  # lines
+REACH = 128 * 1024  # bytes of so many lines
 _RANGES = Pattern(r"\s*ranges=\[(?P<sizes>[^\]]*)\]")
 _ON_ACCELERATOR = Pattern(r"layout=\w+\('(?!cpu|meta)\w+(?::\d+)?', torch\.")
 
