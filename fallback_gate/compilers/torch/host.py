@@ -50,7 +50,7 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A kernel on the CPU in the scheduler's dump of a graph that has one on an accelerator, too."""
     log = opened(record.text, match, None)
-    if not log:
+    if not log or match["device"] != "cpu":
         return
     ranges = next(
         (found for said in messages(record, log, NEAR_GUARD) if (found := _RANGES.match(said))), None
@@ -120,7 +120,7 @@ SCHEDULED_ON_CPU = Rule(
     id="torch/cpu-kernel",
     compiler=NAME,
     anchor=("scheduling ComputedBuffer(",),
-    pattern=r"scheduling ComputedBuffer\(name='(?P<name>\w+)', layout=\w+\('cpu'",
+    pattern=r"scheduling ComputedBuffer\((?:name='(?P<name>\w+)', layout=\w+\('(?P<device>\w+))?",
     kind=Kind.DEVICE_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
