@@ -29,7 +29,8 @@ for a part of the run; a module whose forward is disabled, or `torch.compile(dis
 compile; a frame without tensor operations; a reference algorithm that was compiled in full;
 scaled_dot_product_attention decomposed for lack of a fused kernel; in a structured trace up to 2.10, what else a
 checkpointed function with a break in it runs. An error that the program catches, and up to 2.8
-a break that can't be resumed behind, are told by their frame alone, whose compile or trace does not end: unproven.
+a break that can't be resumed behind, are told by what is missing alone, and unproven: the end of their frame's compile or
+trace, the frame of a recompile (artifact `recompiles`), the wrapper of a backward graph where the times at exit name one.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
 exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty
