@@ -421,3 +421,23 @@ def test_every_reader_has_a_manual_page_of_its_own(reader: Any) -> None:
     assert reader.manual.startswith(f"{reader.name}: ")
     for part in ("What falls back", "At which setting it speaks", "When it is silent", "What proves the end"):
         assert f"**{part}.**" in reader.manual
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "told"),
+    [
+        ([1], [2], True),
+        ([1, 3], [2, 4], True),
+        ([1, 3], [2, 2, 5], True),
+        ([5], [2, 6], True),
+        ([1, 3], [4, 5], False),
+        ([1, 3], [2], False),
+        ([1, 3], [2, 3], False),
+        ([1], [], False),
+        ([1], [1], False),
+        ([], [1], False),
+        ([], [], False),
+    ],
+)
+def test_each_step_that_began_ends_before_the_next(begun: list[int], ended: list[int], told: bool) -> None:
+    assert shared.each_ended(begun, ended) is told

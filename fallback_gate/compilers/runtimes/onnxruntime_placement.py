@@ -14,6 +14,7 @@ is one where the lines before the block show another provider at work for this s
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from re import Match
@@ -196,7 +197,8 @@ def all_on_cpu(evidence: Evidence) -> Iterable[Report]:
     asked = sorted((int(at), provider) for provider, at in evidence.of("onnxruntime/provider-asked"))
     before = -1
     for at, state in blocks:
-        others = sorted({provider for where, provider in asked if before < where < at} - {CPU})
+        between = asked[bisect_left(asked, (before + 1,)) : bisect_left(asked, (at,))]
+        others = sorted({provider for _, provider in between} - {CPU})
         before = at
         if state == CPU and others:
             yield Report(
