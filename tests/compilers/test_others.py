@@ -178,6 +178,17 @@ def test_rows_of_another_rank_are_not_taken(read: Read) -> None:
     assert [process.rank for process in said.processes] == [0]
 
 
+def test_the_rows_of_the_next_model_belong_to_its_own_header(read: Read) -> None:
+    header = (
+        "INFO:Neuron:The following operations are currently not supported in torch-neuron for this model:"
+    )
+    said = read(header, "INFO:Neuron:aten::nonzero", header, "INFO:Neuron:aten::topk")
+    assert [(report.op, report.position) for report in said.reports] == [
+        ("aten::nonzero", 2),
+        ("aten::topk", 4),
+    ]
+
+
 @pytest.mark.parametrize("twice", [False, True])
 def test_the_header_decides_what_a_row_of_neuron_means(twice: bool, read: Read) -> None:
     lines = [
