@@ -41,6 +41,11 @@ def called(op: str, *names: str) -> Read:
     return read
 
 
+def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Read a message of something that other lines tell more of."""
+    yield by_groups(rule, record, match)._replace(hint=True)
+
+
 def named(report: Report, said: str, *names: str) -> Report:
     """The report, for an operator that is said like this: a namespace is written `aten::`, an overload left off."""
     op = operator(said)

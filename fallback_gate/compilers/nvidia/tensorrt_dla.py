@@ -14,6 +14,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.nvidia import tensorrt_layers as layers
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
@@ -92,7 +93,7 @@ NONE = Rule(
     help=_HELP,
     seen_in="7 to 8.6 (public threads), WARNING",
     matches=("[W] [TRT] setDefaultDeviceType was called but no layer in the network can run on DLA.",),
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 LISTED = Rule(

@@ -23,6 +23,7 @@ Wording from the source of 0.4.9, 0.5.5, 0.5.10 and 0.5.23 (https://github.com/s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
 from fallback_gate.compilers.serving import sglang_graph, sglang_kernels, sglang_operators
@@ -30,6 +31,12 @@ from fallback_gate.compilers.serving.python_log import OPENS, OPENS_SGLANG
 from fallback_gate.compilers.serving.sglang_log import AT, NAME, rank, tag
 from fallback_gate.model import Kind, Proof, State
 from fallback_gate.scan.record import Record
+
+
+def tagged(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The ranks that the line names."""
+    yield Sighting(marker.id, record.position, (tag(record),), None, rank(record))
+
 
 CAPTURED = Marker(
     id="sglang/captured",
@@ -50,7 +57,7 @@ CAPTURED = Marker(
         AT + "Capture draft decode CUDA graph end. elapsed=29.90 s, mem usage=1.00 GB, avail mem=9.10 GB.",
         AT + "Capture target decode CUDA graph begin. backend=full, num_tokens_per_req=1, avail mem=9.10 GB",
     ),
-    read=lambda marker, record, match: _sighted(marker, record),
+    read=tagged,
 )
 LOADED = Marker(
     id="sglang/loaded",
@@ -60,7 +67,7 @@ LOADED = Marker(
     shows="A model was loaded; by which rank.",
     seen_in="0.2 to 0.5.23, INFO",
     matches=(AT + "Load weight end. elapsed=18.1 s, type=GateMoeForCausalLM, dtype=torch.bfloat16",),
-    read=lambda marker, record, match: _sighted(marker, record),
+    read=tagged,
 )
 STARTED = Marker(
     id="sglang/started",
@@ -74,12 +81,8 @@ STARTED = Marker(
         "[2026-01-01 00:00:00] server_args={'model_path': '/app/gate', 'disable_cuda_graph': False}",
     ),
     ignores=("engine = Engine(server_args=ServerArgs(model_path='/app/gate'))",),
-    read=lambda marker, record, match: _sighted(marker, record),
+    read=tagged,
 )
-
-
-def _sighted(marker: Marker, record: Record) -> Iterable[Sighting]:
-    yield Sighting(marker.id, record.position, (tag(record),), None, rank(record))
 
 
 SETTING = "--log-level info (the default), and TORCH_LOGS=output_code where torch.compile is on"
