@@ -70,6 +70,7 @@ LAYER = Rule(
         "[W] [TRT] DLA only supports FP16 and Int8 precision type. Switching (Unnamed Layer* 12) [Gather] device type to GPU.",
         "[01/29/2026-15:42:41] [TRT] [W] Validation failed for DLA layer: (Unnamed Layer* 473) [ElementWise]. Switching to GPU fallback.",
         "WARNING: [TRT]: DLA supports only 8 subgraphs per DLA core. Switching to GPU for layer conv_6",
+        "WARNING:TensorRT:Default DLA is enabled but layer gate_mix_1 is not supported on DLA, falling back to GPU.",
     ),
     ignores=(
         "[01/01/2026-00:00:00] [I] DLACore: 0(With GPU fallback)",
