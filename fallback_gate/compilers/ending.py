@@ -33,6 +33,9 @@ _PROGRAM = (
     r"|(?:free|malloc|realloc)\(\): (?:double free|invalid|corrupted|unaligned|memory corruption)"
     r"|PLEASE submit a bug report to |Stack dump:\s*$|LLVM ERROR: "  # of a compiler that is built on LLVM
     r"|command terminated with exit code [1-9]|Command exited with non-zero status [1-9]"
+    r"|[\w.-]{1,80} exited with code [1-9]\d{0,2}\s*$|fish: .{1,200} terminated by signal SIG"
+    r"|make(?:\[\d{1,3}\])?: \*\*\* \[.{1,200}\] (?:Error [1-9]\d{0,2}|[A-Z][a-z ]{2,30})(?: \(core dumped\))?\s*$"
+    r"|(?:mpirun|mpiexec|prterun) noticed that process rank |MPI_ABORT was invoked on rank "
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
 _NATIVE_FRAME = Pattern(

@@ -754,6 +754,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Capture npu graph end": ("SGLang",),
     "Capture target ": ("SGLang",),
     "Load weight end.": ("SGLang",),
+    "server_args=": ("SGLang",),
     "Fallback to pytorch engine because": ("LMDeploy",),
     "fallback to default implementation": ("LMDeploy",),
     "fast_hadamard_transform not installed": ("LMDeploy",),

@@ -23,7 +23,7 @@ from fallback_gate.scan.anchors import expression
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
-_ASIDE = Pattern(r"(?:[VIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
+_ASIDE = Pattern(r"(?:[VDIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
 
 
 class OutOfTime(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
+from operator import lt
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
@@ -38,6 +39,11 @@ def called(op: str, *names: str) -> Read:
         )
 
     return read
+
+
+def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Read a message of something that other lines tell more of."""
+    yield by_groups(rule, record, match)._replace(hint=True)
 
 
 def named(report: Report, said: str, *names: str) -> Report:
@@ -90,9 +96,9 @@ def steps(evidence: Evidence, marker: Marker) -> list[int]:
 
 def each_ended(begun: Sequence[int], ended: Sequence[int]) -> bool:
     """Whether something began, and an end stands behind each beginning and before the next one; both in order."""
-    behind = (ended[bisect(ended, start) :][:1] for start in begun)
-    following = (*begun[1:], inf)
-    return bool(begun) and all(end and end[0] < start for end, start in zip(behind, following, strict=True))
+    ends = (*ended, inf)
+    behind = (ends[bisect(ended, start)] for start in begun)
+    return bool(begun) and all(map(lt, behind, (*begun[1:], inf)))
 
 
 def unshown(why: str, setting: str, *kinds: Kind) -> Prove:

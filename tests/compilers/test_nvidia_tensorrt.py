@@ -79,6 +79,15 @@ CACHE = I + "Local timing cache in use. Profiling results in this builder pass w
 END = I + "Engine generation completed in 84.1 seconds."
 
 
+def test_the_list_of_a_program_that_hands_it_to_its_own_logger(read: Read) -> None:
+    plain, handed_on = (
+        read(*(line.replace(I, prefix) for line in [*LIST, MEMORY, END])) for prefix in (I, "INFO:TensorRT:")
+    )
+    assert [(report.op, report.position) for report in handed_on.reports] == [
+        (report.op, report.position) for report in plain.reports
+    ]
+
+
 def test_layers_for_the_gpu_beside_layers_for_the_dla(read: Read) -> None:
     said = read(*LIST, MEMORY, END)
     assert [(report.op, report.position, report.hint) for report in said.reports] == [

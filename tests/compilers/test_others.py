@@ -178,6 +178,17 @@ def test_rows_of_another_rank_are_not_taken(read: Read) -> None:
     assert [process.rank for process in said.processes] == [0]
 
 
+def test_the_rows_of_the_next_model_belong_to_its_own_header(read: Read) -> None:
+    header = (
+        "INFO:Neuron:The following operations are currently not supported in torch-neuron for this model:"
+    )
+    said = read(header, "INFO:Neuron:aten::nonzero", header, "INFO:Neuron:aten::topk")
+    assert [(report.op, report.position) for report in said.reports] == [
+        ("aten::nonzero", 2),
+        ("aten::topk", 4),
+    ]
+
+
 @pytest.mark.parametrize("twice", [False, True])
 def test_the_header_decides_what_a_row_of_neuron_means(twice: bool, read: Read) -> None:
     lines = [
@@ -421,3 +432,23 @@ def test_every_reader_has_a_manual_page_of_its_own(reader: Any) -> None:
     assert reader.manual.startswith(f"{reader.name}: ")
     for part in ("What falls back", "At which setting it speaks", "When it is silent", "What proves the end"):
         assert f"**{part}.**" in reader.manual
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "told"),
+    [
+        ([1], [2], True),
+        ([1, 3], [2, 4], True),
+        ([1, 3], [2, 2, 5], True),
+        ([5], [2, 6], True),
+        ([1, 3], [4, 5], False),
+        ([1, 3], [2], False),
+        ([1, 3], [2, 3], False),
+        ([1], [], False),
+        ([1], [1], False),
+        ([], [1], False),
+        ([], [], False),
+    ],
+)
+def test_each_step_that_began_ends_before_the_next(begun: list[int], ended: list[int], told: bool) -> None:
+    assert shared.each_ended(begun, ended) is told

@@ -218,6 +218,20 @@ def test_what_a_log_of_sglang_proves(
     assert proof[Kind.CUDAGRAPH_SKIP].state is proof[Kind.UNTUNED_CONFIG].state is state
 
 
+def test_a_server_of_sglang_that_starts_behind_another_has_to_capture_its_graphs(read: Read) -> None:
+    start = SGLANG.format("") + "server_args=ServerArgs(model_path='/app/gate', disable_cuda_graph=False)"
+    load = SGLANG.format(" TP0") + "Load weight end. elapsed=18.1 s, type=G"
+    capture = SGLANG.format(" TP0") + "Capture cuda graph end. Time elapsed: 2.00 s"
+    for lines, state in (
+        ((start, load, capture), State.PROVEN),
+        ((start, load, capture, start, load, capture), State.PROVEN),
+        ((start, load, capture, start), State.UNPROVEN),
+        ((start, load, capture, start, load), State.UNPROVEN),
+    ):
+        (proof,) = proof_of(read, "SGLang", *lines).values()
+        assert proof[Kind.CUDAGRAPH_SKIP].state is state, lines
+
+
 @pytest.mark.parametrize(
     ("captured", "state"),
     [

@@ -16,7 +16,7 @@ from fallback_gate.compilers.torch.proof import (
     prove,
     several,
 )
-from fallback_gate.compilers.torch.trace_proof import CPP_WRAPPER
+from fallback_gate.compilers.torch.trace_proof import CPP_WRAPPER, conclude
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 
 Told = list[tuple[str, tuple[str, ...]]]
@@ -388,6 +388,16 @@ def test_text_and_trace_together_have_the_better_of_each() -> None:
     assert cut[FRAME].state is PROVEN
     mixed = prove(evidence([*WHOLE, *trace, STARTED]))
     assert states(mixed) == {UNPROVEN}
+
+
+def test_a_trace_of_very_many_graphs_is_weighed_graph_by_graph() -> None:
+    graphs = [("torch-trace/graph", (f"{n}/0", "0")) for n in range(40_000)]
+    done = [
+        ("torch-trace/frame-done", (f"{n}/0", *METRICS[1:6], "yes", "yes", "", "")) for n in range(40_000)
+    ]
+    written = [("torch-trace/output-code", (f"{n}/0", "0")) for n in range(1, 40_000)]
+    told = conclude(evidence([*graphs, *done, *written]))
+    assert [(report.id, report.compile_id) for report in told] == [("torch/eager-backend", "0/0")]
 
 
 def test_what_is_reported_is_no_proof() -> None:

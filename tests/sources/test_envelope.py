@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.compilers import READERS
-from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, feeds, unwrap
+from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, feeds, is_glog, unwrap
 
 LINE = (
     "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
@@ -318,3 +318,21 @@ def test_feeds_leave_out_those_within_a_physical_line(parts: list[bytes], span: 
     start, end = sorted(min(place, len(data)) for place in span)
     ends = [at for at in range(start, end) if data[at : at + 1] == b"\n" and data[at - 1 : at] != b"\x1f"]
     assert feeds(bytearray(data), start, end) == len(ends)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("V1130 00:29:06.251000 4674 torch/a.py:1] text", True),
+        ("I0101 00:00:00.000000 11 kernel_factory.cc:200] text", True),
+        ("C1130 00:29:06.251000 4674 torch/a.py:1] text", True),
+        ("A1130 text", False),
+        ("V113 text", False),
+        ("Worker 1130", False),
+        ("1130 text", False),
+        ("V", False),
+        ("", False),
+    ],
+)
+def test_how_records_of_glogs_form_open(line: str, told: bool) -> None:
+    assert is_glog(line) is told

@@ -82,16 +82,24 @@ def test_a_record_keeps_level_and_name_of_a_logger_that_tells_what_it_is(logger:
     )
 
 
-def test_what_tvms_logger_refuses_is_read_from_json_too(tmp_path: Path) -> None:
-    said = {
-        "logger": "TensorRT",
-        "level": "info",
-        "message": "nn.dense: Only float32 tensor dtypes are supported.",
-    }
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("nn.dense: Only float32 tensor dtypes are supported.", ("tvm.byoc", "nn.dense")),
+        (
+            "Default DLA is enabled but layer gate_mix_1 is not supported on DLA, falling back to GPU.",
+            ("tensorrt", "gate_mix_1"),
+        ),
+    ],
+)
+def test_what_a_logger_called_tensorrt_says_is_read_from_json_too(
+    tmp_path: Path, message: str, told: tuple[str, str]
+) -> None:
     log = tmp_path / "export.jsonl"
+    said = {"logger": "TensorRT", "level": "info", "message": message}
     log.write_text(json.dumps(said) + "\n", encoding="utf-8")
     (finding,) = check([str(log)], policy="builtin:strict").findings
-    assert (finding.event.compiler, finding.event.op) == ("tvm.byoc", "nn.dense")
+    assert (finding.event.compiler, finding.event.op) == told
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ _TABLE_ROW = Pattern(r"^\s*(?P<op>[A-Z]\w*)\s+(?P<count>\d{1,9})\s+(?P<supported
 
 
 def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The rows below the header, up to the first line of another shape; a logger may print each line twice."""
+    """The rows below the header, up to the first line of another shape; a logger may print the header twice."""
     report, rows = by_groups(rule, record, match), 0
     for line in record.following(shared.MOST):
         row = _ROW.match(line.text)
@@ -51,7 +51,7 @@ def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
             yield shared.named(report, row["op"])._replace(
                 position=record.position_at(line.at), text=line.text, reason="not supported in torch-neuron"
             )
-        elif _HEADER not in line.text:
+        elif rows or _HEADER not in line.text:
             break
     if not rows:
         yield report._replace(scope=Scope.UNKNOWN)

@@ -23,15 +23,13 @@ Wording seen in ATC logs of CANN 5 to 8 (public threads), and in GE's source of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from re import Match
+from collections.abc import Mapping
 
 from fallback_gate.compilers.ascend.cann_placement import LOW_PRIORITY, NAME, NO_STORE, PLACED, REFUSED, typed
-from fallback_gate.compilers.ascend.names import named, of_op, process_id
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.ascend.names import named, of_op, sighted
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.shared import step
 from fallback_gate.model import Kind, Proof, Scope, State
-from fallback_gate.scan.record import Record
 
 _CODE = r"(?:\[PID: \d{1,9}\] )?(?:[\d:.-]{19,40} )?"
 
@@ -115,10 +113,6 @@ TF_ADAPTER = Rule(
 )
 
 
-def _sight(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    yield Sighting(marker.id, record.position, match.groups(), process_id(record))
-
-
 MARKERS = (
     Marker(
         id="cann/placement",
@@ -129,7 +123,7 @@ MARKERS = (
         seen_in="GE of 2021 to 2025 (source)",
         matches=(PLACED.matches[0], PLACED.ignores[0], PLACED.ignores[1]),
         ignores=(PLACED.matches[2],),
-        read=_sight,
+        read=sighted,
     ),
     Marker(
         id="cann/atc-start",

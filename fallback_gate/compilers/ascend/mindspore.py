@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
-from fallback_gate.compilers.ascend.names import named, process_id
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.ascend.names import named, sighted
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -139,10 +139,6 @@ MOVED = Rule(
 )
 
 
-def _sight(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    yield Sighting(marker.id, record.position, match.groups(), process_id(record))
-
-
 MARKERS = (
     Marker(
         id="mindspore/compiled",
@@ -155,7 +151,7 @@ MARKERS = (
             "[INFO] PIPELINE(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/pipeline/jit/ps/pipeline.cc:123] Run] Status record: end validate action.",
         ),
         ignores=("Status record: end create kernel.",),
-        read=_sight,
+        read=sighted,
     ),
 )
 REQUIRED = frozenset({Kind.GRAPH_BREAK, Kind.DEVICE_FALLBACK})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.model import Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -64,3 +64,8 @@ def of_layer(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A message that names a layer of the model."""
     layer = match["layer"]
     yield named(rule, record, match, layer)._replace(layer=layer, site=layer, scope=Scope.OPERATOR)
+
+
+def sighted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """A sighting of the process that the line names, with the pattern's groups as its facts."""
+    yield Sighting(marker.id, record.position, match.groups(), process_id(record))

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import Match
 
-from fallback_gate.compilers.ascend.names import fixed, named, of_aten, process_id
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.ascend.names import fixed, named, of_aten, sighted
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -101,10 +101,6 @@ NOT_FUSED = Rule(
 )
 
 
-def _sight(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    yield Sighting(marker.id, record.position, match.groups(), process_id(record))
-
-
 MARKERS = (
     Marker(
         id="torchair/captured",
@@ -116,7 +112,7 @@ MARKERS = (
         matches=(
             "Success to capture fx_graph graph_1 for graph key{8_128}. Start to run AclGraph{id: 70368} with the updated node num {2}.",
         ),
-        read=_sight,
+        read=sighted,
     ),
 )
 REQUIRED = frozenset({Kind.EAGER_FRAME})

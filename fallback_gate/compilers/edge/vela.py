@@ -25,6 +25,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -95,7 +96,7 @@ COUNTED = Rule(
     matches=("CPU operators = 2 (6.5%)",),
     ignores=("CPU operators = 0 (0.0%)",),
     at_least=True,
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 MARKERS = (

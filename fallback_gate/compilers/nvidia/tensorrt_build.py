@@ -14,6 +14,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.nvidia import tensorrt_layers as layers
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -68,7 +69,7 @@ NO_MEMORY = Rule(
         "[TensorRT] INFO: Some tactics do not have sufficient workspace memory to run. Increasing workspace size may increase performance, please check verbose output.",
     ),
     at_least=True,
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 PRECISION = Rule(

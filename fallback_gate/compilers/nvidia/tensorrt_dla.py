@@ -14,6 +14,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.nvidia import tensorrt_layers as layers
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
@@ -69,6 +70,7 @@ LAYER = Rule(
         "[W] [TRT] DLA only supports FP16 and Int8 precision type. Switching (Unnamed Layer* 12) [Gather] device type to GPU.",
         "[01/29/2026-15:42:41] [TRT] [W] Validation failed for DLA layer: (Unnamed Layer* 473) [ElementWise]. Switching to GPU fallback.",
         "WARNING: [TRT]: DLA supports only 8 subgraphs per DLA core. Switching to GPU for layer conv_6",
+        "WARNING:TensorRT:Default DLA is enabled but layer gate_mix_1 is not supported on DLA, falling back to GPU.",
     ),
     ignores=(
         "[01/01/2026-00:00:00] [I] DLACore: 0(With GPU fallback)",
@@ -92,7 +94,7 @@ NONE = Rule(
     help=_HELP,
     seen_in="7 to 8.6 (public threads), WARNING",
     matches=("[W] [TRT] setDefaultDeviceType was called but no layer in the network can run on DLA.",),
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 LISTED = Rule(

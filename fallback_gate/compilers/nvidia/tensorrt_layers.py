@@ -27,10 +27,11 @@ from fallback_gate.scan.record import Line, Record
 MOST_LAYERS = 20_000
 _MOST_PARTS = 64
 
-HEAD = r"(?:^|\]:? |[A-Z]: )"  # a message opens its line, or follows the logger
+_NAMED = r"[A-Z]{4,8}:[\w.-]{1,80}:"  # as `logging` writes what a program's own ILogger hands on
+HEAD = rf"(?:^(?:{_NAMED})?|\]:? |[A-Z]: )"  # a message opens its line, or follows the logger
 LOGGER = Pattern(
     r"^(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] ){0,4}"
-    r"(?:\[[VIWEF]\] \[TRT\]|\[TRT\] \[[VIWEF]\]|[A-Z]{4,8}: \[TRT\]:|\[TensorRT\] [A-Z]{4,8}:) ?"
+    rf"(?:\[[VIWEF]\] \[TRT\]|\[TRT\] \[[VIWEF]\]|[A-Z]{{4,8}}: \[TRT\]:|\[TensorRT\] [A-Z]{{4,8}}:|{_NAMED}) ?"
 )
 _SECTION = Pattern(r"^-{5,20} Layers [Rr]unning on (?P<engine>DLA|GPU)\b")
 _LAYER = Pattern(r"^\[(?P<engine>Dla|Gpu)Layer\] (?:(?P<type>[A-Z][A-Z_0-9]{1,40}): )?(?P<name>.*\S)")

@@ -19,6 +19,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_nodes import SEE_NODES, of_operator
 from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -153,7 +154,7 @@ TYPE = Rule(
         + "helper.cc:82 IsInputSupported] CoreML does not support input dim > 16384. Input:text_model.embeddings.token_embedding.weight, shape: {49408,512}",
     ),
     at_least=True,
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 DROPPED = Rule(

@@ -15,6 +15,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -46,7 +47,7 @@ SOME_NODES = Rule(
     ),
     ignores=("Some nodes were not assigned to the preferred zone",),
     at_least=True,
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 COPIES = Rule(

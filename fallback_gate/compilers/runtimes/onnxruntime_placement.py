@@ -15,6 +15,7 @@ its session's providers and there is another one among them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from re import Match
@@ -200,7 +201,8 @@ def all_on_cpu(evidence: Evidence) -> Iterable[Report]:
     enough = evidence.counts.get("onnxruntime/providers-listed", 0) >= len(blocks)
     before = -1
     for at, state in blocks:
-        others = sorted({provider for where, provider in asked if before < where < at} - {CPU})
+        between = asked[bisect_left(asked, (before + 1,)) : bisect_left(asked, (at,))]
+        others = sorted({provider for _, provider in between} - {CPU})
         before = at
         said = "asked"
         if not others and enough and listed.isdisjoint((CPU, "at hand")):

@@ -13,7 +13,8 @@ for this hardware; what torch.compile left to framework calls.
 
 **What proves the end.** `Capture cuda graph end`, since 0.5.11 `Capture target decode CUDA graph end` (`verify`
 with speculation), comes after all layers ran: a missing configuration would have been printed. Each of the tags
-that speaks (`TP0`, `DP1 TP3`) has to print it. The graphs of prefill and of a draft model prove nothing.
+that speaks (`TP0`, `DP1 TP3`) has to print it, and rank 0 behind the arguments of the server that started last.
+The graphs of prefill and of a draft model prove nothing.
 
 Wording from the source of 0.4.9, 0.5.5, 0.5.10 and 0.5.23 (https://github.com/sgl-project/sglang);
 `disable_cuda_graph=True` in the printed arguments since 0.2.
@@ -22,13 +23,20 @@ Wording from the source of 0.4.9, 0.5.5, 0.5.10 and 0.5.23 (https://github.com/s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
 from fallback_gate.compilers.serving import sglang_graph, sglang_kernels, sglang_operators
-from fallback_gate.compilers.serving.python_log import OPENS_SGLANG
+from fallback_gate.compilers.serving.python_log import OPENS, OPENS_SGLANG
 from fallback_gate.compilers.serving.sglang_log import AT, NAME, rank, tag
 from fallback_gate.model import Kind, Proof, State
 from fallback_gate.scan.record import Record
+
+
+def tagged(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The ranks that the line names."""
+    yield Sighting(marker.id, record.position, (tag(record),), None, rank(record))
+
 
 CAPTURED = Marker(
     id="sglang/captured",
@@ -49,7 +57,7 @@ CAPTURED = Marker(
         AT + "Capture draft decode CUDA graph end. elapsed=29.90 s, mem usage=1.00 GB, avail mem=9.10 GB.",
         AT + "Capture target decode CUDA graph begin. backend=full, num_tokens_per_req=1, avail mem=9.10 GB",
     ),
-    read=lambda marker, record, match: _sighted(marker, record),
+    read=tagged,
 )
 LOADED = Marker(
     id="sglang/loaded",
@@ -59,12 +67,22 @@ LOADED = Marker(
     shows="A model was loaded; by which rank.",
     seen_in="0.2 to 0.5.23, INFO",
     matches=(AT + "Load weight end. elapsed=18.1 s, type=GateMoeForCausalLM, dtype=torch.bfloat16",),
-    read=lambda marker, record, match: _sighted(marker, record),
+    read=tagged,
 )
-
-
-def _sighted(marker: Marker, record: Record) -> Iterable[Sighting]:
-    yield Sighting(marker.id, record.position, (tag(record),), None, rank(record))
+STARTED = Marker(
+    id="sglang/started",
+    compiler=NAME,
+    anchor=("server_args=",),
+    pattern=OPENS + r"server_args=(?:ServerArgs\(|\{)",
+    shows="A server starts, with these arguments.",
+    seen_in="0.2 to 0.5.23, INFO",
+    matches=(
+        "[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/app/gate', disable_cuda_graph=False)",
+        "[2026-01-01 00:00:00] server_args={'model_path': '/app/gate', 'disable_cuda_graph': False}",
+    ),
+    ignores=("engine = Engine(server_args=ServerArgs(model_path='/app/gate'))",),
+    read=tagged,
+)
 
 
 SETTING = "--log-level info (the default), and TORCH_LOGS=output_code where torch.compile is on"
@@ -72,9 +90,10 @@ REQUIRED = frozenset({Kind.CUDAGRAPH_SKIP, Kind.UNTUNED_CONFIG, Kind.SLOWER_KERN
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Each of the tags that loaded a model captured its graphs."""
+    """Each of the tags that loaded a model captured its graphs, and no server starts behind them."""
     loaded, captured = evidence.of(LOADED.id), evidence.of(CAPTURED.id)
-    if captured and loaded <= captured:
+    again = evidence.last.get(STARTED.id, -1) > evidence.last.get(CAPTURED.id, -1)
+    if captured and loaded <= captured and not again:
         why = "CUDA graphs were captured after all layers ran: what is missing would have been printed"
         ended = Proof(State.PROVEN, why, evidence.first(CAPTURED.id))
     else:
@@ -93,7 +112,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 READER = Reader(
     name=NAME,
     rules=(*sglang_graph.RULES, *sglang_kernels.RULES, *sglang_operators.RULES),
-    markers=(CAPTURED, LOADED),
+    markers=(CAPTURED, LOADED, STARTED),
     required=REQUIRED,
     prove=prove,
     setting=SETTING,

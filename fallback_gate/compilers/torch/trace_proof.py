@@ -85,9 +85,9 @@ def _frame(
 
 def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report]:
     """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
-    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    without = not_inductor - {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
     for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
-        if compile_id in not_inductor - written:
+        if compile_id in without:
             yield Report(
                 id="torch/eager-backend",
                 compiler=NAME,

@@ -33,6 +33,7 @@ from re import Match
 from fallback_gate.compilers import ending
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.compilers.tvm import names
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -121,7 +122,7 @@ SUMMARY = Rule(
         "One or more operators have not been tuned. Please tune your model for better performance. Use DEBUG logging level to see more details.",
     ),
     at_least=True,
-    read=lambda rule, record, match: (by_groups(rule, record, match)._replace(hint=True),),
+    read=hinted,
 )
 
 _OPERATOR = (
