@@ -857,6 +857,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Some ops are not accelerated. Add ": ("tflite",),
     "Not supported by ML Drift:": ("tflite",),
     "unsupported properties for WebGPU delegate": ("tflite",),
+    "Failed to initialize WebGPU environment": ("tflite",),
+    "Failed to get or create delegate WebGPU environment": ("tflite",),
     "Created TensorFlow Lite ": ("tflite",),
     "node(s) with delegate (": ("tflite",),
     "executed by the delegate": ("tflite",),
