@@ -145,6 +145,14 @@ def test_modules_of_several_writers_do_not_mix(read: Read) -> None:
     ]
 
 
+def test_what_wraps_a_loop_is_no_function(read: Read) -> None:
+    lines = [
+        call(None, path=f"jit(lanes)/jit(main)/{part}/body/pure_callback")
+        for part in ("vmap(while)", "jvp(step)")
+    ]
+    assert [report.stack for report in read(*lines).reports] == [("lanes",), ("step", "lanes")]
+
+
 def test_a_function_is_known_by_its_module_alone(read: Read) -> None:
     bare = (
         '  debug_print.1 = () custom-call(x), custom_call_target="xla_ffi_python_cpu_callback", sharding={}'

@@ -6,7 +6,7 @@ r"""Room 3: a printed HLO module, of which the instructions name places in the u
     %pure_callback.1 = ... custom-call(%x.1), ..., metadata={... stack_frame_id=5}
 
 The tables stand at the head of the module, which may be far above: they are kept as they are, and read when
-the first instruction asks. XLA prints them since late 2025 (JAX 0.8); before, an instruction names file and
+the first instruction asks. Seen since JAX 0.8; before, an instruction names file and
 line itself. `parent_frame_id` counts from 1 for "no parent", so that it is one more than the frame's number;
 should a release print 0 there, the number is the frame's own.
 """
