@@ -17,7 +17,8 @@ INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no 
 
 Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module resolve: file,
 line and all functions around it. Before, it has file and line, and no function but the compiled one. What JAX
-prints of a function that is only lowered has no places: the module's name tells the function.
+prints of a function that is only lowered has places with `as_text(debug_info=True)`; else its module's name tells
+the function.
 
 Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
 
@@ -31,7 +32,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import xla_module
+from fallback_gate.compilers.runtimes import mlir_places, xla_module
 from fallback_gate.compilers.runtimes.jaxpr import API, HELP, MEANING, NAME, TRACED
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -50,8 +51,8 @@ def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A callback: its kind, and from metadata and module the user's functions and the place of the call."""
     node = match["node"] or ""
     module = xla_module.module_of(record)
-    path = _OP_NAME.search(record.text)
-    parts = path["path"].split("/") if path else []
+    path, behind = _OP_NAME.search(record.text), mlir_places.origin(record)
+    parts = (path["path"] if path else "/".join(behind.path)).split("/")
     kind = _primitive(record, node, parts)
     named = [found["name"] for part in reversed(parts) if (found := _JIT.match(part))]
     functions = [name for name in named if name not in _PRIMITIVES]
@@ -59,7 +60,7 @@ def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         del functions[-2]
     if not functions and (whole := _MODULE.match(module.name)):
         functions = [whole["name"]]
-    places = _places(record, module)
+    places = tuple(behind.places) or _places(record, module)
     called = [name for place in places if (name := _function(place.function)) and name != "<module>"]
     yield by_groups(rule, record, match)._replace(
         op=kind,
@@ -76,7 +77,8 @@ def _primitive(record: Record, node: str, path: list[str]) -> str:
     """The kind of callback, by the metadata or the instruction's own name."""
     op_type = _OP_TYPE.search(record.text)
     bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
-    called = path[-1] if path and "callback" in path[-1] else ""
+    called = path[-1] if path[-1] in API or "callback" in path[-1] else ""
+    called = called or next((name for part in path if (name := part.removesuffix(":")) in API), "")
     is_named = bare in API or "callback" in bare
     return op_type["name"] if op_type else bare if is_named else called or "callback"
 
@@ -219,6 +221,8 @@ SLOW_CONVOLUTION = Rule(
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """A function's module; the head of any module is kept for the instructions below it."""
     xla_module.keep(record, match)
+    if match[0].startswith("module @"):
+        mlir_places.keep(record)
     if match[0].startswith("Hlo") and (function := _COMPILED.match(match["module"])):
         yield Sighting(marker.id, record.position, (function["name"],))
 

@@ -73,7 +73,7 @@ class Module:
     def frames(self, number: int, record: Record) -> tuple[Location, ...]:
         """The stack that an instruction names, innermost first; empty where the tables do not tell it."""
         if self._read is None:
-            self._read = _Tables(_lines(self.tables, record))
+            self._read = _Tables(lines_of(self.tables, record))
         read, found = self._read, list[Location]()
         while number in read.frames and len(found) < DEEPEST:
             location, parent = read.frames[number]
@@ -120,7 +120,7 @@ def _table(record: Record, rows: bytes, first: int) -> bytes:
     return bytes(buffer[at : stop if end < 0 else end]) + b"\n"
 
 
-def _lines(block: bytes, record: Record) -> Iterator[str]:
+def lines_of(block: bytes, record: Record) -> Iterator[str]:
     """The lines that the record's writer wrote."""
     mine, branches = record.envelope, record.view.branches
     branches = (mine.branch, *branches) if mine.branch else branches
