@@ -68,7 +68,7 @@ def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         stack=tuple(dict.fromkeys((*called, *functions))),
         files=tuple(dict.fromkeys(place.file for place in places if place.file)),
         location=places[0]._replace(function=_function(places[0].function)) if places else None,
-        site="/".join(filter(None, (module.name, node))) if node else None,
+        site="/".join(filter(None, (module.name, node))) if node and not places else None,
         reason=f"custom call of {match['target']}",
     )
 
