@@ -31,7 +31,7 @@ from fallback_gate.model.matrix import Cell, Column
 from fallback_gate.model.names import operator
 
 LONGEST_NAME = 120  # characters of a kernel's name: a mangled one has thousands
-_BACKENDS = {PYTORCH: torch_log.NAME, XLA: jax_xla.NAME}
+_BACKENDS = {PYTORCH: torch_log.NAME, XLA: jax_xla.READER.name}
 
 
 class Traced(NamedTuple):

@@ -78,7 +78,7 @@ NOWHERE = (None, ("route",), ())
 def test_a_callback_has_the_stack_that_its_frame_names(read: Read) -> None:
     (report,) = said = read(*head(), call()).reports
     assert placed(said) == [PICK]
-    assert (report.op, report.site, report.position) == ("pure_callback", "jit_route/pure_callback.1", 24)
+    assert (report.op, report.site, report.position) == ("pure_callback", None, 24)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,7 @@ def test_each_module_has_its_own_tables(read: Read) -> None:
         "/app/train.py",
         None,
     ]
-    assert [report.site for report in said] == [
-        f"jit_{name}/pure_callback.1" for name in ("route", "train", "last")
-    ]
+    assert [report.site for report in said] == [None, None, "jit_last/pure_callback.1"]
 
 
 def test_names_are_unescaped_and_local_functions_are_named_as_in_their_source(read: Read) -> None:
@@ -143,6 +141,14 @@ def test_modules_of_several_writers_do_not_mix(read: Read) -> None:
         "/app/other.py",
         "/app/tables.py",
     ]
+
+
+def test_what_wraps_a_loop_is_no_function(read: Read) -> None:
+    lines = [
+        call(None, path=f"jit(lanes)/jit(main)/{part}/body/pure_callback")
+        for part in ("vmap(while)", "jvp(step)")
+    ]
+    assert [report.stack for report in read(*lines).reports] == [("lanes",), ("step", "lanes")]
 
 
 def test_a_function_is_known_by_its_module_alone(read: Read) -> None:

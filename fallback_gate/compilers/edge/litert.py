@@ -149,6 +149,28 @@ WEBGPU = Rule(
     read=called("CONV_2D", "Conv2D"),
 )
 
+NO_GPU = Rule(
+    id="tflite/no-gpu",
+    compiler=NAME,
+    anchor=("Failed to initialize WebGPU environment", "Failed to get or create delegate WebGPU environment"),
+    pattern=r"\] Failed to (?:initialize|get or create delegate) (?P<op>WebGPU) environment: (?:INTERNAL: Failed to initialize WebGPU environment)?(?P<reason>.{0,300})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The GPU that the model was compiled for can't be opened: the program ended, or went on without it.",
+    help="Install the driver of the GPU (its Vulkan loader on Linux); the line holds the reason.",
+    seen_in="LiteRT 2.3 (run), ERROR",
+    matches=(
+        "ERROR: [delegate_webgpu.cc:359] Failed to initialize WebGPU environment: INTERNAL: No adapters found",
+        "E0000 00:00:1796063346.606169    1758 delegate_webgpu.cc:736] Failed to get or create delegate WebGPU environment: INTERNAL: Failed to initialize WebGPU environment",
+    ),
+    ignores=("INFO: [delegate_webgpu.cc:342] Create WebGPU environment (use_low_power=0)",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            names=("WebGPU", "GPU"), reason=match["reason"].strip() or None
+        ),
+    ),
+)
+
 
 def selected(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """What a plugin takes of a subgraph."""
@@ -168,5 +190,5 @@ SELECTED = Marker(
     read=selected,
 )
 
-RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU)
+RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU, NO_GPU)
 NAMES_WHAT_IS_LEFT = (QUALCOMM.id, OPENVINO.id, DRIFT.id, WEBGPU.id, NOTHING.id)

@@ -7,7 +7,7 @@ each call. A whole program runs on the CPU where the accelerator's plug-in is mi
 no fast form for on this device is expanded: `lax.ragged_dot` on the CPU into a dense product over all groups.
 
 **At which setting it speaks.** Callbacks: in the compiled HLO (`lowered.compile().as_text()`, or
-`--xla_dump_to`). A missing plug-in: a warning where the machine has a GPU or TPU.
+`--xla_dump_to`), and in a printed jaxpr. A missing plug-in: a warning where the machine has a GPU or TPU.
 
 **When it is silent.** By default, on callbacks. At every setting: on expansions made before HLO, of which no
 name is left. `JAX_PLATFORMS=cuda,cpu` without a plug-in takes the CPU without a word; `cuda` alone fails. At
@@ -17,11 +17,12 @@ INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no 
 
 Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module resolve: file,
 line and all functions around it. Before, it has file and line, and no function but the compiled one. What JAX
-prints of a function that is only lowered has no places: the module's name tells the function.
+prints of a function that is only lowered has places with `as_text(debug_info=True)`; else its module's name tells
+the function.
 
 Library calls that the compiler chose (`TopK`, `lapack_*`, `__cublas$gemm`, `__ynn_fusion`) are no fallbacks.
 
-Wording seen in 0.4.38, 0.6.2, 0.8.2 and 0.10 (run); warnings in the source of 0.3 to 0.10.
+Wording seen in 0.4.38, 0.6.2, 0.7.2, 0.8.2, 0.9, 0.10 and 0.12 (run); warnings in the source of 0.3 to 0.10.
 """
 
 from __future__ import annotations
@@ -31,12 +32,11 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import xla_module
+from fallback_gate.compilers.runtimes import mlir_places, xla_module
+from fallback_gate.compilers.runtimes.jaxpr import API, HELP, MEANING, NAME, TRACED
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
-
-NAME = "jax"
 
 _OP_NAME = Pattern(r"op_name=\"(?P<path>[^\"]{1,1000})\"")
 _OP_TYPE = Pattern(r"op_type=\"(?P<name>\w{1,60})\"")
@@ -44,35 +44,31 @@ _SOURCE = Pattern(r"source_file=\"(?P<file>[^\"]{1,500})\" source_line=(?P<line>
 _FRAME = Pattern(r"[{ ]stack_frame_id=(?P<id>\d{1,9})\b")
 _JIT = Pattern(r"^(?:p?jit|jvp|transpose|vmap)\((?P<name>[^()]{1,200})\)$")
 _MODULE = Pattern(r"^p?(?:jit|map)_(?P<name>(?!_lambda_)\w{1,200})")
-_API = {
-    "pure_callback": "jax.pure_callback",
-    "io_callback": "jax.experimental.io_callback",
-    "debug_callback": "jax.debug.callback",
-    "debug_print": "jax.debug.print",
-}
+_PRIMITIVES = {"while", "cond", "scan", "checkpoint", "remat", "shmap_body"}
 
 
 def callback(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A callback: its kind, and from metadata and module the user's functions and the place of the call."""
     node = match["node"] or ""
     module = xla_module.module_of(record)
-    path = _OP_NAME.search(record.text)
-    parts = path["path"].split("/") if path else []
+    path, behind = _OP_NAME.search(record.text), mlir_places.origin(record)
+    parts = (path["path"] if path else "/".join(behind.path)).split("/")
     kind = _primitive(record, node, parts)
-    functions = [found["name"] for part in reversed(parts) if (found := _JIT.match(part))]
+    named = [found["name"] for part in reversed(parts) if (found := _JIT.match(part))]
+    functions = [name for name in named if name not in _PRIMITIVES]
     if len(functions) > 1 and functions[-2] == "main":  # up to 0.6 each function is lowered as one named main
         del functions[-2]
     if not functions and (whole := _MODULE.match(module.name)):
         functions = [whole["name"]]
-    places = _places(record, module)
+    places = tuple(behind.places) or _places(record, module)
     called = [name for place in places if (name := _function(place.function)) and name != "<module>"]
     yield by_groups(rule, record, match)._replace(
         op=kind,
-        names=tuple(dict.fromkeys((kind, _API.get(kind, f"jax.{kind}"), match["target"]))),
+        names=tuple(dict.fromkeys((kind, API.get(kind, f"jax.{kind}"), match["target"]))),
         stack=tuple(dict.fromkeys((*called, *functions))),
         files=tuple(dict.fromkeys(place.file for place in places if place.file)),
         location=places[0]._replace(function=_function(places[0].function)) if places else None,
-        site="/".join(filter(None, (module.name, node))) if node else None,
+        site="/".join(filter(None, (module.name, node))) if node and not places else None,
         reason=f"custom call of {match['target']}",
     )
 
@@ -81,8 +77,9 @@ def _primitive(record: Record, node: str, path: list[str]) -> str:
     """The kind of callback, by the metadata or the instruction's own name."""
     op_type = _OP_TYPE.search(record.text)
     bare = node.rpartition(".")[0] if node.rpartition(".")[2].isdecimal() else node
-    called = path[-1] if path and "callback" in path[-1] else ""
-    is_named = bare in _API or "callback" in bare
+    called = path[-1] if path[-1] in API or "callback" in path[-1] else ""
+    called = called or next((name for part in path if (name := part.removesuffix(":")) in API), "")
+    is_named = bare in API or "callback" in bare
     return op_type["name"] if op_type else bare if is_named else called or "callback"
 
 
@@ -110,12 +107,13 @@ CALLBACK = Rule(
     pattern=r"^\s*(?:(?:ROOT )?%?(?P<node>[\w.-]{1,200})(?::\d{1,9})? = |stablehlo\.).*(?:custom_call_target=\"|custom_call @)(?P<target>xla_[a-z_]{0,40}python_[cg]pu_callback)\b",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
-    meaning="The program calls back into Python on the host: tensors are copied there and back at each call.",
-    help="Write the function in jax.numpy, or as a Pallas or FFI kernel; take jax.debug.print and checkify out of the release build.",
-    seen_in="0.4.38 to 0.10 (run), compiled HLO",
+    meaning=MEANING,
+    help=HELP,
+    seen_in="0.4.38 to 0.12 (run), HLO and StableHLO",
     matches=(
         '  %pure_callback.1 = f32[16,64]{1,0} custom-call(%ynn_fusion.6), custom_call_target="xla_ffi_python_cpu_callback", api_version=API_VERSION_TYPED_FFI, metadata={op_type="pure_callback" op_name="jit(decode_step)/pure_callback" stack_frame_id=22}',
         "    %5 = stablehlo.custom_call @xla_ffi_python_gpu_callback(%4) {api_version = 4 : i32} : (tensor<16x64xf32>) -> tensor<16x64xf32>",
+        '  custom-call.9 = f32[1,8]{1,0} custom-call(dynamic-slice.1), custom_call_target="xla_python_cpu_callback", metadata={op_name="jit(lanes)/jit(main)/vmap(while)/body/pure_callback" source_file="/app/ferry.py" source_line=9}',
         '  %custom-call.0 = (f32[4,8]{1,0}) custom-call(s64[] %constant.1, f32[4,8]{1,0} %get-tuple-element.6), custom_call_target="xla_python_cpu_callback", api_version=API_VERSION_STATUS_RETURNING, metadata={op_name="jit(simulate)/jit(main)/while/body/pure_callback" source_file="/app/sim.py" source_line=21}',
         '  custom-call.30 = () custom-call(constant.21, reduce.29), custom_call_target="xla_python_cpu_callback", custom_call_has_side_effect=true, metadata={op_name="jit(simulate)/jit(main)/while/body/debug_callback" source_file="/app/sim.py" source_line=29}',
     ),
@@ -224,12 +222,14 @@ SLOW_CONVOLUTION = Rule(
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """A function's module; the head of any module is kept for the instructions below it."""
     xla_module.keep(record, match)
+    if match[0].startswith("module @"):
+        mlir_places.keep(record)
     if match[0].startswith("Hlo") and (function := _COMPILED.match(match["module"])):
         yield Sighting(marker.id, record.position, (function["name"],))
 
 
 _COMPILED = Pattern(r"^p?(?:jit|map)_(?P<name>.{1,200})")
-RULES = (CALLBACK, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)
+RULES = (CALLBACK, TRACED, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)
 MARKERS = (
     Marker(
         id="jax/hlo-printed",

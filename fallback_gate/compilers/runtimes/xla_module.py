@@ -6,7 +6,7 @@ r"""Room 3: a printed HLO module, of which the instructions name places in the u
     %pure_callback.1 = ... custom-call(%x.1), ..., metadata={... stack_frame_id=5}
 
 The tables stand at the head of the module, which may be far above: they are kept as they are, and read when
-the first instruction asks. XLA prints them since late 2025 (JAX 0.8); before, an instruction names file and
+the first instruction asks. Seen since JAX 0.8; before, an instruction names file and
 line itself. `parent_frame_id` counts from 1 for "no parent", so that it is one more than the frame's number;
 should a release print 0 there, the number is the frame's own.
 """
@@ -73,7 +73,7 @@ class Module:
     def frames(self, number: int, record: Record) -> tuple[Location, ...]:
         """The stack that an instruction names, innermost first; empty where the tables do not tell it."""
         if self._read is None:
-            self._read = _Tables(_lines(self.tables, record))
+            self._read = _Tables(lines_of(self.tables, record))
         read, found = self._read, list[Location]()
         while number in read.frames and len(found) < DEEPEST:
             location, parent = read.frames[number]
@@ -120,7 +120,7 @@ def _table(record: Record, rows: bytes, first: int) -> bytes:
     return bytes(buffer[at : stop if end < 0 else end]) + b"\n"
 
 
-def _lines(block: bytes, record: Record) -> Iterator[str]:
+def lines_of(block: bytes, record: Record) -> Iterator[str]:
     """The lines that the record's writer wrote."""
     mine, branches = record.envelope, record.view.branches
     branches = (mine.branch, *branches) if mine.branch else branches
