@@ -9,6 +9,7 @@ for nothing where its process reported that kind outright. Beyond `MOST_EVENTS` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 
 from fallback_gate.events.gathered import BEYOND, Gathered
 from fallback_gate.events.variants import Room
@@ -108,8 +109,8 @@ class Fold:
         """
         told: dict[tuple[ProcessKey, str, Kind], set[str]] = {}
         for key, gathered in self._gathered.items():
-            for process in gathered.processes:
-                names = told.setdefault((process, key[0], key[1]), {"*"})
+            for process, kind in product(gathered.processes, (key[1], *gathered.also)):
+                names = told.setdefault((process, key[0], kind), {"*"})
                 names.update((gathered.op, *gathered.facts.names(), *gathered.stack))
         for key, hinted in self._hints.items():
             accounted = (hinted.op in told.get((p, key[0], key[1]), ()) for p in hinted.processes)

@@ -11,7 +11,7 @@ from itertools import islice
 
 from fallback_gate.events.fingerprint import fingerprint
 from fallback_gate.events.variants import FIELDS, Facts, Room
-from fallback_gate.model import Event, Location, ProcessKey, Report, Scope
+from fallback_gate.model import Event, Kind, Location, ProcessKey, Report, Scope
 
 MOST_LINES = 20
 MOST_SITES = 100_000
@@ -33,6 +33,7 @@ def _same(one: Report, other: Report) -> bool:
         and one.location == other.location
         and one.scope is other.scope
         and one.id == other.id
+        and one.also == other.also
     )
 
 
@@ -69,6 +70,7 @@ class Gathered:
     scope: Scope = Scope.UNKNOWN
     op: str = "*"
     compiles: dict[str, None] = field(default_factory=dict)
+    also: tuple[Kind, ...] = ()
 
     @classmethod
     def of(cls, report: Report, log: str, room: Room) -> Gathered:
@@ -127,6 +129,8 @@ class Gathered:
         if self.op == "*" or (self.op < report.op and self.op.casefold() == report.op.casefold()):
             self.op = report.op  # of two that differ in case alone, the same one in whatever order they come
         self.scope = max(self.scope, report.scope, key=_WIDTH.__getitem__)
+        if report.also != self.also:
+            self.also = tuple(dict.fromkeys((*self.also, *report.also)))
 
     def absorb(self, other: Gathered, as_named: bool = False) -> None:
         """Take all reports of another event, which turned out to be this one.
@@ -152,6 +156,7 @@ class Gathered:
                 reason=other.reason,
                 location=other.location,
                 scope=other.scope,
+                also=other.also,
             )
         )
 

@@ -63,7 +63,8 @@ class Report(NamedTuple):
     into line numbers). `site` tells two sites of one operator apart where no location does. `compile_id` is
     torch.compile's number of the frame and its compile, `0/1`. `at_least` says that the compiler prints this
     message once for many. `hint` says that the record implies the fallback rather than reports it: it joins a
-    real report of the same operator.
+    real report of the same operator. `also`: further kinds that this tells of, so that a hint of them adds
+    nothing.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Report(NamedTuple):
     hint: bool = False
     help: str = ""
     compile_id: str | None = None
+    also: tuple[Kind, ...] = ()
 
 
 class Place(NamedTuple):

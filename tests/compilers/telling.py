@@ -93,6 +93,7 @@ def _report(report: Report, whose: ProcessKey, lines: Mapping[int, str] | None) 
     told["stack"], told["files"] = list(report.stack), list(report.files)
     if report.location:
         told["location"] = _whole(report.location._asdict())
+    told["also"] = [kind.value for kind in report.also]
     if lines is not None and report.text != lines.get(report.position):
         told["text"] = report.text
     rank = None if whose.rank == report.rank else whose.rank

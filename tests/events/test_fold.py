@@ -173,6 +173,20 @@ def test_a_hint_of_one_function_does_not_fall_for_a_report_of_another() -> None:
     assert [event.op for event in events] == ["gate_attn", "norm"]
 
 
+def test_a_hint_falls_where_a_report_of_another_kind_tells_of_it_as_well() -> None:
+    """`skipping cudagraphs due to cpu device`: that the graph is partly on the CPU, a hint has told before."""
+    hint = report("*", 10, kind=Kind.DEVICE_FALLBACK, hint=True)
+    for also, kinds in (
+        ((), [Kind.DEVICE_FALLBACK, Kind.CUDAGRAPH_SKIP]),
+        ((Kind.DEVICE_FALLBACK,), [Kind.CUDAGRAPH_SKIP]),
+    ):
+        skipped = report("decode", 20, kind=Kind.CUDAGRAPH_SKIP, also=also)
+        plain = report("decode", 30, kind=Kind.CUDAGRAPH_SKIP)
+        for order in permutations((hint, skipped, plain)):
+            assert [event.kind for event in folded(*order)] == kinds
+        assert len(folded(hint, (skipped, ProcessKey("a.log", None, 2)))) == 2
+
+
 def test_a_hint_of_another_process_stands() -> None:
     events = folded(
         report("gate_attn", 10, at=("m.py", 3, "gate_attn"), kind=Kind.GRAPH_BREAK),

@@ -37,7 +37,10 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
         report = named(report, incompatible["op"])
     elif where and where.function:
         report = report._replace(names=(where.function,))
-    yield report._replace(stack=stack.functions, files=stack.files, location=where, reason=reason)
+    on_cpu = (Kind.DEVICE_FALLBACK,) if "cpu device" in reason else ()
+    yield report._replace(
+        stack=stack.functions, files=stack.files, location=where, reason=reason, also=on_cpu
+    )
 
 
 @dataclass(slots=True)
