@@ -283,6 +283,7 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         files=stack.files,
         reason="Tensor.item() while capture_scalar_outputs is off",
         location=where,
+        hint=not stack.functions,  # in a library's code: the record of the break tells the user's function
     )
 
 
