@@ -105,3 +105,24 @@ def test_a_frame_that_is_traced_anew_owes_nothing_for_its_first_attempt(states: 
     }
     open_still = states([*first, *listed(FRAME)])
     assert open_still[Kind.OP_FALLBACK] is State.UNPROVEN
+
+
+def test_a_graph_from_the_cache_that_this_run_filled_was_seen_as_it_was_lowered(states: States) -> None:
+    """Two functions that are alike at DEBUG: the second takes the graph of the first."""
+    lowered = record("Finished codegen for all nodes. The list of kernel names available: OrderedSet([])")
+    debug = record("COMPILING GRAPH due to GraphCompileReason(reason='return_value', graph_break=False)")
+    first = [
+        *traced(FRAME),
+        *debug,
+        *record("fx graph cache miss for key fbcrg3", level="I"),
+        *lowered,
+        *ENDED,
+    ]
+    other = "side /app/train.py:18"
+    second = [*traced(other, cid="1/0"), ENDED[0].replace("[0/0]", "[1/0]")]
+    hit = record("fx graph cache hit for key fbcrg3", level="I", cid="1/0")
+    strange = record("fx graph cache hit for key fother", level="I", cid="1/0")
+    for told, state in ((hit, State.PROVEN), (strange, State.UNPROVEN), ([*hit, *strange], State.UNPROVEN)):
+        assert states([*first, *second, *told, *listed(FRAME, other)])[Kind.OP_FALLBACK] is state
+    unseen = [line for line in first if line not in lowered]
+    assert states([*unseen, *second, *hit, *listed(FRAME, other)])[Kind.OP_FALLBACK] is State.UNPROVEN

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fallback_gate import check
 from fallback_gate.compilers import READERS
 from fallback_gate.model import Kind, Location, Scope, State
 from tests.compilers.lines import SITE, graph_break, listed, record, traced
@@ -880,3 +882,30 @@ TRAPS = [
 @pytest.mark.parametrize("line", TRAPS)
 def test_a_line_that_looks_like_a_fallback_and_is_none(read: Read, line: str) -> None:
     assert read(line).reports == []
+
+
+def test_an_item_in_a_librarys_code_is_told_once(tmp_path: Path) -> None:
+    """The warning has the library's frames alone, the record of the break the user's as well."""
+    library = f"{SITE}/optim/lbfgs.py"
+    warning = record(
+        "Graph break from `Tensor.item()`, consider setting:",
+        "    torch._dynamo.config.capture_scalar_outputs = True",
+        "Graph break: from user code at:",
+        f'  File "{library}", line 365, in torch_dynamo_resume_in_step_at_364',
+        "    loss = float(orig_loss)",
+        level="W",
+    )
+    broke = graph_break(
+        f"Graph break in user code at {library}:365",
+        "Graph Break Reason: Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "User code traceback:",
+        '  File "/app/train.py", line 13, in update',
+        "    opt.step(closure)",
+        f'  File "{library}", line 365, in step',
+        "    loss = float(orig_loss)",
+    )
+    log = tmp_path / "compile.log"
+    for lines, op in ((warning, "step"), ([*warning, *broke], "update")):
+        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        (finding,) = check([str(log)]).findings
+        assert (finding.event.kind, finding.event.op) == (Kind.GRAPH_BREAK, op)

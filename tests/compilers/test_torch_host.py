@@ -36,6 +36,18 @@ def test_the_counter_of_a_loop_that_is_computed_on_the_cpu(read: Read) -> None:
     assert (report.id, report.scope, report.compile_id) == ("torch/cpu-kernel", Scope.OPERATOR, "0/0")
 
 
+def test_whose_kernel_it_is(read: Read) -> None:
+    stack = [
+        "  stack_traces = {,",
+        '    File "/app/scans.py", line 8, in ssm,',
+        "      return scan(comb, x),",
+    ]
+    kernel = [*scheduled("buf1", ON_CPU, ""), *record(*stack)]
+    (report,) = of_kind(read, Kind.DEVICE_FALLBACK, [*scheduled("buf0", ON_GPU, "16, 32"), *kernel])
+    assert (report.op, report.stack, report.files) == ("ssm", ("ssm",), ("/app/scans.py",))
+    assert (report.location.file, report.location.line) == ("/app/scans.py", None)
+
+
 @pytest.mark.parametrize(
     "dump",
     [

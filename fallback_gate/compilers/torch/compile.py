@@ -45,6 +45,7 @@ from __future__ import annotations
 from fallback_gate.compilers.rule import Reader
 from fallback_gate.compilers.torch import (
     backwards,
+    cache,
     cudagraphs,
     dynamo_rules,
     inductor_rules,
@@ -58,7 +59,7 @@ from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, 
 READER = Reader(
     name=NAME,
     rules=(*dynamo_rules.RULES, *inductor_rules.RULES),
-    markers=(*MARKERS, cudagraphs.UNSORTED, *backwards.MARKERS, *trace.MARKERS),
+    markers=(*MARKERS, *cache.MARKERS, cudagraphs.UNSORTED, *backwards.MARKERS, *trace.MARKERS),
     required=REQUIRED,
     prove=prove,
     conclude=trace_proof.conclude,

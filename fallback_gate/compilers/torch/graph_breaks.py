@@ -209,7 +209,10 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     where = _broken(stack, traceback)
     op = (where.function if where else None) or ITEM_NAMES[0]
     told = told_by(stack._replace(innermost=where), *ITEM_NAMES, op=op)
-    yield base(rule, record, log, **told, reason="Tensor.item() while capture_scalar_outputs is off")
+    inside = not stack.functions  # a library's code: the record of the break tells the user's function
+    yield base(
+        rule, record, log, **told, reason="Tensor.item() while capture_scalar_outputs is off", hint=inside
+    )
 
 
 def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

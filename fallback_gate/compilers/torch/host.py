@@ -11,7 +11,16 @@ from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.inductor import named
-from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
+from fallback_gate.compilers.torch.log import (
+    NAME,
+    LogRecord,
+    base,
+    messages,
+    opened,
+    parse,
+    told_by,
+    user_stack,
+)
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -52,16 +61,19 @@ def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[
     log = opened(record.text, match, None)
     if not log or not _of_several_devices(record):
         return
-    ranges = next(
-        (found for said in messages(record, log, NEAR_GUARD) if (found := _RANGES.match(said))), None
-    )
+    said = list(messages(record, log, NEAR_GUARD, until="scheduling "))
+    ranges = next((found for line in said if (found := _RANGES.match(line))), None)
     if ranges and "0" in ranges["sizes"].split(", "):
         return  # room is made, and nothing is computed
     for line in chain(record.preceding(NEAR_KERNEL), record.following(NEAR_KERNEL)):
         other = parse(line.text)
         if other and _whose(other) == _whose(log) and _ON_ACCELERATOR.search(other.message):
             reason = f"{match['name']} of an accelerator's graph is computed on the CPU"
-            yield base(rule, record, log, "*", hint=True, site=f"{log.frame} {match['name']}", reason=reason)
+            facts = told_by(user_stack(said))
+            if facts["location"]:  # one event of all the kernels of a function
+                facts["location"] = facts["location"]._replace(line=None)
+            site = f"{log.frame} {match['name']}"
+            yield base(rule, record, log, facts.pop("op"), hint=True, site=site, reason=reason, **facts)
             return
 
 

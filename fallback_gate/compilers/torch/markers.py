@@ -234,13 +234,6 @@ MARKERS = (
         _debug,
     ),
     _marker(
-        "cache-hit",
-        "cache hit for key",
-        r"(?:fx graph|AOTAutograd) cache hit for key",
-        "The graph came from a cache: it was not lowered in this run.",
-        _I + "[0/0] fx graph cache hit for key f6zi73dgfsu67vxtfy5ktyztodd3kphqdej76avxndob3q46gimk",
-    ),
-    _marker(
         "perf-hints",
         "Skip comprehensive padding on CPU",
         r"\[__perf_hints\] Skip comprehensive padding on CPU",

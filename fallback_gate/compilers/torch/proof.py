@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import backwards, trace_proof
+from fallback_gate.compilers.torch import backwards, cache, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import left_open
 from fallback_gate.model import Kind, Proof, State
@@ -266,8 +266,9 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
     printed = {cid for cid, _ in evidence.of("torch/output-code")}
     printed &= {cid for cid, artifact in evidence.of("torch/output-code-ended") if artifact == "output_code"}
-    cached = {cid for cid, *_ in evidence.of("torch/cache-hit")}
-    shown = printed | {cid for (cid,) in evidence.of("torch/lowered")} - cached
+    lowered = {cid for (cid,) in evidence.of("torch/lowered")}
+    cached = cache.filled_by_others(evidence, lowered)
+    shown = printed | (lowered | cache.hits(evidence)) - cached
     hidden = sorted(set(facts.backends) - shown)
     if "torch/cpp-wrapper" in evidence.facts and set(facts.backends) & printed:
         return trace_proof.CPP_WRAPPER
