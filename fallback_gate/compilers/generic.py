@@ -24,7 +24,8 @@ FALLBACK = Rule(
     id="generic/fallback-to-eager",
     compiler=NAME,
     anchor=("fallback to eager: op=",),
-    pattern=r"fallback to eager: op=(?P<op>[^\s,;]+)(?:[\s,;]+reason=(?P<reason>.*\S))?",
+    # Quotes around a name and the full stop of a sentence are no part of it: a hot name is then compared as it is.
+    pattern=r"fallback to eager: op=[\"'`]?(?P<op>[^\s,;\"'`]*[^\s,;\"'`.])(?:[\s,;\"'`.]+reason=(?P<reason>.*\S))?",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The compiler left this operator to the eager interpreter.",

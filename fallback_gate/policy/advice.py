@@ -97,7 +97,8 @@ def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> 
         if not any(_names(entry, key) for key in NAMING):
             text = "the cold entry names no operator, function, file or layer: it lets whole kinds go"
             yield Advice("too-wide", source, f"{text}; name what it is for")
-        if (over := next(hot.of(asked[at]), None)) is not None:
+        over = next((hot_at for hot_at in hot.of(asked[at]) if _contradicts(policy, hot_at, source)), None)
+        if over is not None:
             place = policy.hot[over].rule.source
             text = f"the cold entry allows nothing: the hot entry at {place} covers all of it"
             yield Advice("contradiction", source, f"{text}, and hot beats cold")
@@ -110,6 +111,12 @@ def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> 
     for entry in policy.cold:
         yield from _never("cold", entry, compilers)
         yield from _ends("cold", entry, today, soon)
+
+
+def _contradicts(policy: Policy, hot: int, source: str) -> bool:
+    """Whether a hot entry speaks against a cold one; what extends a shipped policy may be stricter."""
+    path, of = (place.rpartition(":")[0] for place in (source, policy.hot[hot].rule.source))
+    return path == of or not path.startswith(PREFIX)
 
 
 def _shadow(standing: Sequence[ColdEntry], asked: Sequence[Asked], cold: Covers, at: int) -> ColdEntry | None:

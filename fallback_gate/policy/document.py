@@ -8,6 +8,7 @@ Merge keys (`<<: *common`) work, so that entries may share an owner and a date.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -80,11 +81,12 @@ def read(data: bytes, name: str) -> Page:
             1, f"the file is larger than {LARGEST // 1024} KiB; a policy is a short list: split it"
         )
         return page
+    wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # YAML allows it, and PowerShell's `>` writes it
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        page.complain_line(line, "the file is not UTF-8; save it as UTF-8")
+        page.complain_line(line, f"the file is not {'UTF-16' if wide else 'UTF-8'}; save it as UTF-8")
         return page
     try:
         loader = _Loader(text)
@@ -173,7 +175,8 @@ class _Values:
         try:
             return self._loader.construct_object(node)
         except (ValueError, LookupError, AttributeError, TypeError, OverflowError, yaml.YAMLError):
-            self._page.complain_line(line, f"{shown(node.value)} is no valid {kind}; correct it, or quote it")
+            what = "day of the calendar" if kind == "timestamp" else f"valid {kind}"
+            self._page.complain_line(line, f"{shown(node.value)} is no {what}; correct it, or quote it")
             return BROKEN
 
     def _tagged(self, node: yaml.Node, line: int) -> object:

@@ -104,7 +104,7 @@ def draft(verdict: Verdict, name: str, plain: Callable[[str], str]) -> str:
         "# `fallback-gate policy lint` and `policy show` tell what it does.",
         "version: 1",
         f"name: {_quoted(plain(name))}",
-        '# extends: ["builtin:llm-decode"]   # also: moe-serving, training, vision',
+        '# extends: ["builtin:llm-decode"]   # also: llm-serving, moe-serving, training, vision',
         "unlisted: block",
         "",
         *_hot(hot, plain),

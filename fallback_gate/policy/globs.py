@@ -107,6 +107,30 @@ def operator_bare(globs: tuple[str, ...], name: str) -> bool:
     return any(_whole_or_last(globs, form) for form in wide_forms(name))
 
 
+def operator_untold(globs: tuple[str, ...], spelled: tuple[str, ...]) -> bool:
+    """Whether one of the globs asks for an overload of an operator of which the log tells none.
+
+    `spelled`: all that the log calls it.
+    """
+    if any(len(forms(name)) > 1 for name in spelled):
+        return False
+    bare = _without_overload(globs)
+    return bool(bare) and any(matches(bare, form) for name in spelled for form in forms(name))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _without_overload(globs: tuple[str, ...]) -> tuple[str, ...]:
+    """The globs that ask for an overload, without it: `aten.sort` for `aten::sort.stable`, `aten::sort.*`."""
+    found = []
+    for glob in globs:
+        space, colons, name = glob.rpartition("::")
+        if colons and "." in name:
+            found.append(comparable(f"{space}::{name.partition('.')[0]}"))
+        elif not colons:
+            found += forms(glob)[1:]
+    return tuple(glob for glob in found if not is_wild(glob))
+
+
 def _whole_or_last(globs: tuple[str, ...], form: str) -> bool:
     globs = _comparable(globs)
     return matches(globs, form) or matches(globs, form.rpartition(".")[2])

@@ -131,6 +131,8 @@ def _hot_op(patterns: tuple[str, ...], event: Event) -> bool | None:
     things = (event.op, *(op[0] for op in said.ops), *said.names, *layers)
     if any(globs.operator_bare(patterns, name) for name in things):
         return True
+    if any(globs.operator_untold(patterns, op) for op in said.ops):
+        return True
     if any(globs.operator_as_function(patterns, name) for name in _functions(event)):
         return True
     if _overflowed(event, "ops", "names", "layers", "places"):

@@ -197,7 +197,7 @@ def _cold(page: Page, top: dict[str, object], shipped: bool) -> tuple[ColdEntry,
 
 
 def _contradictions(page: Page, top: dict[str, object]) -> None:
-    """The same literal operator hot and cold in one file: the writer must say which it is."""
+    """The same literal name hot and cold in one file: the writer must say which it is."""
     hot = dict(reversed(list(_literals(top.get("hot")))))
     for name, where in _literals(top.get("cold")):
         if name in hot:
@@ -206,12 +206,15 @@ def _contradictions(page: Page, top: dict[str, object]) -> None:
             page.complain(("cold", where[0]), what, "say one of the two")
 
 
-def _literals(section: object) -> Iterator[tuple[str, tuple[int, str]]]:
+def _literals(section: object) -> Iterator[tuple[tuple[str, str], tuple[int, str]]]:
+    """What each entry names: its operators, or where it asks for none its functions, or its layers."""
     for index, entry in enumerate(section if isinstance(section, list) else ()):
-        value = entry.get("op") if isinstance(entry, dict) else None
+        said = entry if isinstance(entry, dict) else {}
+        key = next((key for key in ("op", "function", "layer") if key in said), "op")
+        value = said.get(key)
         for name in value if isinstance(value, list) else [value]:
             if isinstance(name, str) and is_literal(name):
-                yield comparable(name), (index, name)
+                yield (key, comparable(name) if key == "op" else name), (index, name)
 
 
 def _budgets(page: Page, top: dict[str, object]) -> dict[str, int]:

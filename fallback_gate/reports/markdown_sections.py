@@ -218,8 +218,8 @@ def allowed(verdict: Verdict) -> Iterator[str]:
         entry = rule.entry if rule else {}
         at_least = "+" if any(finding.event.count_is_lower_bound for finding in group) else ""
         said = [
-            safe.markdown(safe.shorten(str(entry.get(key) or "-"), LONG))
-            for key in ("expires", "owner", "reason")
+            safe.markdown(safe.shorten(str(value or "-"), LONG))
+            for value in (entry.get("expires"), entry.get("owner"), words.allowance(entry))
         ]
         count = f"{sum(finding.event.count for finding in group):,}{at_least}"
         source = _cell(rule.source) if rule else "-"

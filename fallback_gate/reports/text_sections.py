@@ -161,7 +161,7 @@ def _allowed_row(group: Sequence[Finding], own_policy: str) -> list[str]:
         f"{sum(finding.event.count for finding in group):,}{'+' if at_least else ''}",
         safe.inline(str(entry.get("expires") or "-")),
         safe.inline(str(entry.get("owner") or "-")),
-        words.sentence(str(entry.get("reason") or first.why or "-")),
+        words.sentence(words.allowance(entry) or first.why or "-"),
         safe.inline(source),
     ]
 

@@ -149,6 +149,11 @@ def excuse(entry: Mapping[str, Any]) -> str:
     return safe.inline(", ".join(str(part) for part in parts if part))
 
 
+def allowance(entry: Mapping[str, Any]) -> str:
+    """Why something may fall back, and where the work is tracked: `sampling warm-up only, INF-123`."""
+    return ", ".join(str(entry[key]) for key in ("reason", "ticket") if entry.get(key))
+
+
 def rule(finding: Finding) -> str:
     """The policy entry that decided, and where it stands; in words where none did."""
     if finding.rule is None:

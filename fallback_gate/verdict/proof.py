@@ -41,7 +41,9 @@ def weigh(reader: Reader, evidence: Evidence, policy: Policy) -> CompilerProof:
         }
     required = reader.required if policy.required is None else policy.required
     deciding = required & proof.keys()
-    if required and not deciding:  # kinds of other compilers: this one owes what it owes by default
+    shows = any(said.state is State.PROVEN for said in proof.values())
+    # Only kinds of other compilers, or none and nothing is shown: it owes what it owes by default.
+    if not deciding and (required or not shows):
         deciding = reader.required & proof.keys()
     for kind in required - proof.keys():
         proof[kind] = Proof(State.UNOBSERVABLE, f"no log of {reader.name} can show this kind")

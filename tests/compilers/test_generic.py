@@ -25,6 +25,10 @@ from fallback_gate.model import Kind, State
         ),
         ("fallback to eager: op=gate_attn layer=3 reason=x", "gate_attn", None),
         ("fallback to eager: op=gate_attn; see the manual", "gate_attn", None),
+        ("fallback to eager: op=gate_attn.", "gate_attn", None),
+        ("fallback to eager: op='gate_attn' reason=no lowering", "gate_attn", "no lowering"),
+        ('fallback to eager: op="aten::sort", reason=x', "aten::sort", "x"),
+        ("fallback to eager: op=`aten.sort.stable`.", "aten::sort", None),
         (
             '{"log":"fallback to eager: op=gate_attn reason=\\"quoted\\"\\n","stream":"stdout"}',
             "gate_attn",

@@ -68,7 +68,7 @@ def test_a_whole_first_policy() -> None:
         "# `fallback-gate policy lint` and `policy show` tell what it does.",
         "version: 1",
         'name: "llm"',
-        '# extends: ["builtin:llm-decode"]   # also: moe-serving, training, vision',
+        '# extends: ["builtin:llm-decode"]   # also: llm-serving, moe-serving, training, vision',
         "unlisted: block",
         "",
         "# What may never fall back. These did; they block until they are repaired.",

@@ -192,6 +192,39 @@ def test_not_utf8(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig"])
+def test_encodings_that_tell_themselves(tmp_path: Path, codec: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_bytes("version: 1\nname: café\n".encode(codec))
+    assert load(str(path), TODAY).name == "café"
+
+
+def test_cut_utf16(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_bytes("version: 1\n".encode("utf-16")[:-1])
+    assert "the file is not UTF-16; save it as UTF-8" in problems(str(path))[0]
+
+
+@pytest.mark.parametrize(
+    ("hot", "cold", "wrong"),
+    [
+        ("function: route", "function: route", True),
+        ("function: route, kinds: [graph_break]", "function: [warm_up, route]", True),
+        ("layer: blocks.3", "layer: blocks.3", True),
+        ("op: topk, function: route", "op: sort, function: route", False),  # each names its operator
+        ("function: route", "op: sort, function: route", False),
+        ("function: '*route'", "function: '*route'", False),  # no literal name
+        ("file: a.py", "file: a.py", False),  # a file holds both
+    ],
+)
+def test_one_name_hot_and_cold(tmp_path: Path, hot: str, cold: str, wrong: bool) -> None:
+    path = written(tmp_path, f"version: 1\nhot: [{{{hot}}}]\ncold: [{{{cold}, {OURS}}}]\n")
+    if wrong:
+        assert "is cold here and hot in line 2" in problems(path)[0]
+    else:
+        load(path, TODAY)
+
+
 def test_too_large(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_bytes(b"version: 1\n" + b"#" * LARGEST)

@@ -230,6 +230,25 @@ def test_cold_does_not_match(tmp_path: Path, entry: str, subject: Event) -> None
     assert (found.event_class, found.decision) == (Class.UNLISTED, Decision.BLOCKED)
 
 
+@pytest.mark.parametrize(
+    ("glob", "names", "is_hot"),
+    [
+        ("aten::sort.stable", (), True),  # the log tells no overload: this one may be meant
+        ("torch.ops.aten.sort.stable", (), True),
+        ("aten::sort.*", ("aten::sort",), True),
+        ("aten::sort.stable", ("torch.ops.aten.sort.values",), False),  # it tells another one
+        ("aten::argsort.stable", (), False),
+        ("mylib::sort.stable", (), False),
+        ("*::*.out", (), False),  # names nothing but overloads
+    ],
+)
+def test_an_overload_that_the_log_does_not_tell_is_hot(
+    tmp_path: Path, glob: str, names: tuple[str, ...], is_hot: bool
+) -> None:
+    found = judge(event("aten::sort", names=names), policy(tmp_path, f'hot: [{{op: "{glob}"}}]\n'), TODAY)
+    assert (found.event_class is Class.HOT) == is_hot
+
+
 def test_hot_beats_cold(tmp_path: Path) -> None:
     rules = policy(tmp_path, f'hot: [{{op: "moe::gate_attn"}}]\ncold: [{{op: "*", {OURS}}}]\n')
     assert judge(CUSTOM, rules, TODAY).event_class is Class.HOT

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "fallback_gate" / "policy" / "schema.json").read_text("utf-8"))
 DEFINITIONS: dict[str, Any] = SCHEMA["definitions"]
 LIMITS = SCHEMA["properties"]["instruments"]["properties"]
-ALL = ("llm-decode", "moe-serving", "strict", "training", "vision")
+ALL = ("llm-decode", "llm-serving", "moe-serving", "strict", "training", "vision")
 
 
 def test_the_names() -> None:

@@ -67,8 +67,8 @@ def test_blocked() -> None:
         "    rule    whatever is not listed warns",
         "",
         "Allowed",
-        "  op          kind         count  until       owner         reason                 rule",
-        "  aten::sort  op_fallback  3+     2027-03-31  serving-team  sampling warm-up only  line 9",
+        "  op          kind         count  until       owner         reason                          rule",
+        "  aten::sort  op_fallback  3+     2027-03-31  serving-team  sampling warm-up only, INF-123  line 9",
     ]
 
 

@@ -70,7 +70,8 @@ def test_kinds_stand_in_one_order(tmp_path: Path) -> None:
         ("proof: {required: [graph_break, untuned_config]}", PROVEN, UNPROVEN, []),
         ("proof: {required: [untuned_config]}", PROVEN, UNPROVEN, ["op_fallback"]),
         ("proof: {required: [untuned_config]}", PROVEN, PROVEN, []),
-        ("proof: {required: []}", UNPROVEN, UNPROVEN, []),
+        ("proof: {required: []}", PROVEN, UNPROVEN, []),
+        ("proof: {required: []}", UNPROVEN, UNOBSERVABLE, ["graph_break", "op_fallback"]),
     ],
 )
 def test_what_is_lacking(text: str, graph: Proof, op: Proof, lacks: list[str], tmp_path: Path) -> None:
