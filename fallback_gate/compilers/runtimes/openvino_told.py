@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterable, Iterator
 from re import Match
 
-from fallback_gate.compilers import closing
 from fallback_gate.compilers.matching import by_groups, is_said
 from fallback_gate.compilers.rule import Rule, compiled
 from fallback_gate.compilers.runtimes.openvino_kernels import (
@@ -34,6 +33,7 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 MOST = 1000  # nodes of one line
+_CLOSING = '{"fallback_gate_'
 _OTHER_KERNELS = (b"ref_any_", b"unknown_f", b"unknown_i", b"unknown_b", b"jit_", b"brgemm_", b"undef")
 _CELLS = re.compile(r"[\s;,|\x22'{}()=]+")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
@@ -45,7 +45,7 @@ _NAME = Pattern(
 def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The nodes of one line, each with its type and its name where they are told."""
     text = record.text
-    if text.startswith(closing.LINE):
+    if text.startswith(_CLOSING):
         return  # which has a reader of its own
     if not several(text) and (
         "OPTIMIZED_OUT" in text or ROW.match(text) or _is_told(COUNTED, text) or _is_told(TOLD, text)
