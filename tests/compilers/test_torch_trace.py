@@ -111,3 +111,15 @@ def test_a_backward_that_failed_is_told_with_the_frame_of_its_forward(found: Fou
     assert event.reason == "InductorError in the backward: LoweringException: no tile"
     fine = {"compile_id": "0/0", "fail_type": None}
     assert found([*frame(), *metrics_of(fine, "bwd_compilation_metrics")])[0] == []
+
+
+def test_a_graph_without_its_cuda_graph_is_told_by_its_metrics(found: Found) -> None:
+    why = "skipping cudagraphs due to disabling cudagraphs due to incompatible op serve.lookup.default Found from   File x"
+    (event,), _ = found(frame(cudagraph_skip_reason=why))
+    assert (event.kind, event.scope, event.op, event.hint) == (
+        Kind.CUDAGRAPH_SKIP,
+        Scope.PROGRAM,
+        "forward",
+        True,
+    )
+    assert event.reason == "incompatible op serve.lookup.default"

@@ -145,6 +145,7 @@ class Metrics(NamedTuple):
     inductor: str
     restarts: str
     cut_short: str = ""  # "yes" where it was traced anew for a break behind which it can't be resumed
+    no_cudagraph: str = ""  # why the graph runs without CUDA graph
 
 
 def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -171,6 +172,9 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
         guarded="" if said.get("has_guarded_code") is False else "yes",
         inductor="" if said.get("inductor_compile_time_s") is None else "yes",
         restarts="; ".join(map(str, restarts))[:300] if isinstance(restarts, list) else "",
+        no_cudagraph=str(said.get("cudagraph_skip_reason") or "")
+        .partition(" Found from")[0]
+        .rstrip(".")[:300],
         cut_short="yes" if isinstance(restarts, list) and _NO_REASON in restarts else "",
     )
     yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
