@@ -42,7 +42,7 @@ Wording seen in 2.7.1, 2.9.1, 2.10.0, 2.11.0, 2.13.0 and 2.14.1 (run), and in pa
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Reader
-from fallback_gate.compilers.torch import dynamo_rules, inductor_rules, trace, trace_proof
+from fallback_gate.compilers.torch import chained, dynamo_rules, inductor_rules, trace, trace_proof
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.markers import MARKERS
 from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, prove
@@ -50,7 +50,7 @@ from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, 
 READER = Reader(
     name=NAME,
     rules=(*dynamo_rules.RULES, *inductor_rules.RULES),
-    markers=(*MARKERS, *trace.MARKERS),
+    markers=(*MARKERS, chained.MARKER, *trace.MARKERS),
     required=REQUIRED,
     prove=prove,
     conclude=trace_proof.conclude,
