@@ -8,6 +8,7 @@ program goes on behind was caught.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import chain, islice
 
@@ -52,7 +53,7 @@ _JOB = (  # behind which a CI system still tidies up
 _PROGRAM_FAILED = Pattern(_PROGRAM)
 _JOB_FAILED = Pattern(_JOB)
 _BREAKS_OFF = Pattern(
-    rf"Traceback \(most recent call last\)|##\[error\]|Segmentation fault|core dumped|KeyboardInterrupt"
+    rf"{re.escape(_TRACEBACK)}|##\[error\]|Segmentation fault|core dumped|KeyboardInterrupt"
     rf"|^(?:{_SIGNAL}|{_PROGRAM}|{_JOB})"
 )
 

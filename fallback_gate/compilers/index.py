@@ -1012,7 +1012,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "using the composable implementation": ("flashinfer",),
     "unavailable, using the fallback path": ("flashinfer",),
     "build failed, using the fallback path": ("flashinfer",),
-    "the plan runs ": ("flashinfer",),
+    ": the device refused a cooperative ": ("flashinfer",),
     "; using the native finalize": ("flashinfer",),
     "; using the staged token path": ("flashinfer",),
     "disabled, using the Triton kernel": ("flashinfer",),

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS, ending
+from fallback_gate.compilers.rule import Evidence
 from fallback_gate.model import Kind, State
+from tests.compilers.lines import listed, traced
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
 Read = Callable[..., Any]
@@ -376,3 +378,49 @@ def test_a_frame_beside_a_break_that_is_told(log: str, function: str, read: Read
     (by,) = said.evidence.processes.values()
     why = READERS["torch.compile"].prove(by["torch.compile"])[Kind.EAGER_FRAME].why
     assert f" of {function} /app/" in why
+
+
+CAUSE = [
+    "Traceback (most recent call last):",
+    '  File "/opt/torch/_inductor/graph.py", line 1163, in call_function',
+    "torch._inductor.exc.InductorError: LoweringException: no kernel",
+    "",
+    "The above exception was the direct cause of the following exception:",
+    "",
+    "Traceback (most recent call last):",
+    '  File "/app/serve.py", line 12, in guarded',
+    "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:",
+    "InductorError: LoweringException: no kernel",
+    "",
+]
+
+
+def opened(frame: str, cid: str) -> list[str]:
+    """A frame whose graph the back end got and did not return."""
+    return traced(frame, cid=cid)[:3]
+
+
+@pytest.mark.parametrize(
+    ("frames", "state"),
+    [
+        ((("f /app/m.py:1", "0/0"),), State.PROVEN),
+        ((("f /app/m.py:1", "0/0"), ("g /app/m.py:9", "1/0")), State.UNPROVEN),
+    ],
+)
+def test_a_chain_of_errors_tells_of_one_compile_that_failed(
+    frames: tuple[tuple[str, str], ...], state: State, read: Read
+) -> None:
+    """The program caught both, and printed one: its cause is no word about the other."""
+    began = [line for frame, cid in frames for line in opened(frame, cid)]
+    said = read(
+        *began,
+        *CAUSE,
+        *(f"served request {number}" for number in range(ending.NEAR)),
+        *traced("h /app/m.py:20", cid="2/0"),
+        *listed(*(frame for frame, _ in frames), "h /app/m.py:20"),
+    )
+    assert [report.id for report in said.reports] == ["torch/compile-error"] * 2
+    pooled = Evidence()
+    for by in said.evidence.processes.values():
+        pooled.merge(by["torch.compile"])
+    assert READERS["torch.compile"].prove(pooled)[Kind.EAGER_FRAME].state is state

@@ -123,9 +123,27 @@ def test_a_line_with_the_anchor_of_a_shipped_rule_in_other_words(tmp_path: Path)
     assert check([log], "builtin:strict", strict=True).outcome is Outcome.UNPROVEN
 
 
-def test_an_anchor_that_other_lines_share_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "epoch 3: Graph break statistics: 0",
+        "Failed to create /var/cache/serve: file exists",
+        "Current batch size 64",
+        "[2026-01-01 00:00:00 TP0] Prefill batch, #new-seq: 1, #new-token: 512, #cached-token: 0, cuda graph: False",
+        "Cannot load library libfoo.so",
+        "telemetry: metrics, set to disabled",
+        "the query is not optimized",
+        "Custom ops: gate_attn, moe_dispatch",
+        "lost [node7] and retrying.",
+        "worker 3: claimed 8 jobs",
+        "form: Failed validator: email",
+        "[I] ===== Summary =====",
+        "today the plan runs late",
+    ],
+)
+def test_an_anchor_that_other_lines_share_is_none(tmp_path: Path, line: str) -> None:
     log = tmp_path / "compile.log"
-    log.write_bytes(CLEAN.read_bytes() + b"epoch 3: Graph break statistics: 0\n")
+    log.write_bytes(CLEAN.read_bytes() + f"{line}\n".encode())
     verdict = check([log], "builtin:strict", strict=True)
     assert verdict.outcome is Outcome.PASS
 

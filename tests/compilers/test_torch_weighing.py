@@ -107,6 +107,13 @@ def test_a_graph_that_failed_is_told_by_its_error() -> None:
     assert prove(evidence(but(RETURNED), rules=("torch/fallback-kernel",)))[FRAME].state is UNPROVEN
 
 
+def test_errors_of_one_chain_are_one_failed_compile() -> None:
+    told = evidence([*but(RETURNED), ("torch/error-led-on", ())], rules=("torch/compile-error",))
+    assert prove(told)[FRAME].state is UNPROVEN  # of the chain, the last one is not in the log
+    told.rules["torch/compile-error"] = 2
+    assert prove(told)[FRAME].state is PROVEN
+
+
 def test_the_error_of_one_graph_does_not_tell_of_another() -> None:
     other = [
         ("torch/trace-started", ("1/0", "heads", "m.py:9")),

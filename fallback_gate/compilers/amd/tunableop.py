@@ -73,6 +73,7 @@ REJECTED = Rule(
     pattern=r"(?:Warning: (?P<reason>Failed validator: (?:PT|ROCM|HIPBLASLT|ROCBLAS|GCN_ARCH|CUDA|CUBLAS\w*)_?\w{0,40})"
     r"|^(?P<other>results validator check failed)\s*$)",
     kind=Kind.UNTUNED_CONFIG,
+    shared_anchor=True,
     scope=Scope.PROGRAM,
     meaning="The results file was tuned for another version or GPU: all of it is thrown away.",
     help="Tune again with the versions that you ship (PYTORCH_TUNABLEOP_TUNING=1).",

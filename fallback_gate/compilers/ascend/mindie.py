@@ -30,6 +30,7 @@ LARGE_BATCH = Rule(
     anchor=("Current batch size ",),
     pattern=r"(?P<reason>Current batch size \d{1,9} is larger than \d{1,9}), using eager mode\.",
     kind=Kind.CUDAGRAPH_SKIP,
+    shared_anchor=True,
     scope=Scope.PROGRAM,
     meaning="The batch is larger than the largest captured graph: it runs eager.",
     help="Capture larger sizes, or limit the batch of the scheduler.",

@@ -152,7 +152,7 @@ UNFUSED = Rule(
         "using the composable implementation",
         "unavailable, using the fallback path",
         "build failed, using the fallback path",
-        "the plan runs ",
+        ": the device refused a cooperative ",
         "; using the native finalize",
         "; using the staged token path",
         "disabled, using the Triton kernel",

@@ -103,6 +103,7 @@ TABLE = Rule(
     anchor=("===== Summary =====",),
     pattern=r"^\[I\] ===== Summary =====\s*$",
     kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="TensorRT can't take this operator of the ONNX model: it is left to another runtime, or there is no engine.",
     help=_HELP,

@@ -93,6 +93,7 @@ CUSTOM = Rule(
     anchor=("Custom ops: ",),
     pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\s*$",
     kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator: without allow_custom_ops there is no model, with it the user must bring a kernel.",
     help="Replace the operator, or register a kernel for it in the interpreter that ships.",

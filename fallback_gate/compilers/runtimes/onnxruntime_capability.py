@@ -164,6 +164,7 @@ DROPPED = Rule(
     pattern=_HEAD
     + r"Dropping the (?P<op>\w{1,40}) node: (?P<layer>.{0,300}?) to CPU because (?P<reason>it requires .{1,200})",
     kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The CUDA provider has no kernel for this padding: the node runs on the CPU.",
     help="Pad the input before the node, so that its own padding is symmetric.",

@@ -76,6 +76,7 @@ PARTITIONED = Rule(
     + r"(?:\[\w{2,30} EP\] (?P<reason>Graph is partitioned and number of subgraphs running on .*)"
     r"|[\w-]{2,60}: (?P<claimed>claimed (?P<took>\d{1,9}) of (?!(?P=took) )\d{1,9} nodes))",
     kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
     scope=Scope.UNKNOWN,
     meaning="The provider took a part of the graph: the rest runs on the providers behind it.",
     help=SEE_NODES,

@@ -138,6 +138,7 @@ NO_PLUGIN = Rule(
     anchor=("Cannot load library ", "Context was not initialized for "),
     pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^\s*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)[\"']?:?\s?(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
     scope=Scope.PROGRAM,
     meaning="The device that the program names can't be used: the model is not compiled for it.",
     help="Install the device's driver and the libraries that the line names.",

@@ -68,6 +68,7 @@ FUSED_OFF = Rule(
     pattern=_OPENS
     + r"\w{1,80}: (?P<said>[A-Za-z][\w ]{1,80}?) (?P<reason>was auto|not supported), set to disabled\s*$",
     kind=Kind.SLOWER_KERNEL,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The device lacks the fused operator, so it is computed in several steps, with the full matrix in memory.",
     help="Use a cache type and a head size that the back end's kernel takes, and keep the cache on the GPU.",

@@ -193,6 +193,7 @@ DECODE = Rule(
     anchor=("graph: False",),
     pattern=OPENS_SGLANG + r"Decode batch.{1,400}?, (?P<reason>(?:cuda|npu|cpu|xpu|musa) graph: False)\b",
     kind=Kind.CUDAGRAPH_SKIP,
+    shared_anchor=True,
     scope=Scope.REGION,
     meaning="This decode batch was not replayed from a graph: it is larger than any that was captured, or none was.",
     help="Raise --cuda-graph-max-bs to the batch sizes that are served.",

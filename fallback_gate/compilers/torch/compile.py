@@ -46,6 +46,7 @@ from fallback_gate.compilers.rule import Reader
 from fallback_gate.compilers.torch import (
     backwards,
     cache,
+    chained,
     cudagraphs,
     dynamo_rules,
     inductor_rules,
@@ -59,7 +60,14 @@ from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, 
 READER = Reader(
     name=NAME,
     rules=(*dynamo_rules.RULES, *inductor_rules.RULES),
-    markers=(*MARKERS, *cache.MARKERS, cudagraphs.UNSORTED, *backwards.MARKERS, *trace.MARKERS),
+    markers=(
+        *MARKERS,
+        *cache.MARKERS,
+        chained.MARKER,
+        cudagraphs.UNSORTED,
+        *backwards.MARKERS,
+        *trace.MARKERS,
+    ),
     required=REQUIRED,
     prove=prove,
     conclude=trace_proof.conclude,

@@ -73,7 +73,7 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
     if not ended:  # before 2.6: no such line, and a break is told once, for whichever frame comes first
         passed = done | compiled | broke | on
         failed = [frame for frame in failed if not frame.resumed and frame.key not in passed]
-    if len(failed) > evidence.rules.get("torch/compile-error", 0):
+    if len(failed) > errors(evidence):
         return (
             f"the compile of {min(frame.said for frame in failed)} did not end, and no line says why: the program may "
             "have caught an error, and run the function without the compiler"
@@ -85,6 +85,11 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
             "have caught an error, and run the function without the compiler"
         )
     return None
+
+
+def errors(evidence: Evidence) -> int:
+    """How many compiles failed, by the exceptions that tell of them: those that led to another are no further one."""
+    return evidence.rules.get("torch/compile-error", 0) - evidence.counts.get("torch/error-led-on", 0)
 
 
 def _go_on(frames: Iterable[_Frame]) -> set[str]:

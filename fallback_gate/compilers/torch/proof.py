@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import backwards, cache, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
-from fallback_gate.compilers.torch.left_open import left_open
+from fallback_gate.compilers.torch.left_open import errors, left_open
 from fallback_gate.model import Kind, Proof, State
 
 REQUIRED = frozenset(
@@ -28,7 +28,6 @@ _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no recor
 _FORMATTED = "torch/formatted"
 _RAISED = "torch/raised"
 _ENDS = ("torch/frames-listed", "torch/metrics")
-_ERRORS = ("torch/compile-error", "torch/frame-not-converted")  # of which each is one graph's
 
 
 class _Facts(NamedTuple):
@@ -215,7 +214,7 @@ def _missing(evidence: Evidence, facts: _Facts) -> str | None:
     if lost:
         return f"lines are missing: the list at exit names {lost[0]}, but the log lacks its trace"
     open_graphs = [cid for cid in facts.backends if cid not in facts.returned]
-    if len(open_graphs) > sum(evidence.rules.get(rule, 0) for rule in _ERRORS):
+    if len(open_graphs) > errors(evidence) + evidence.rules.get("torch/frame-not-converted", 0):
         return f"the back end got graph [{open_graphs[0]}] and the log does not show that it returned"
     return None
 

@@ -136,6 +136,7 @@ NOT_OPTIMIZED = Rule(
     pattern=rf"(?:^|strategy\W{{1,4}})(?:For \w{{1,20}} target, )?(?P<op>{_OPERATOR})"
     r"(?: with layout \w+| \w+ layout| with channel multiplier greater than 1)? (?P<reason>is not optimized(?: for [\w ]+)?)",
     kind=Kind.UNTUNED_CONFIG,
+    shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning="The target has no optimized schedule for the operator, or for its layout: a generic one is used.",
     help="Convert the model to a layout that the target is good at (relay.transform.ConvertLayout), or use a library (-libs).",
