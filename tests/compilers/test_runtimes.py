@@ -349,3 +349,29 @@ def test_a_compiler_without_an_end_proves_nothing(log: str, read: Read) -> None:
     for by in said.evidence.processes.values():
         for compiler, evidence in by.items():
             assert State.PROVEN not in {p.state for p in READERS[compiler].prove(evidence).values()}
+
+
+def test_the_table_that_pandas_makes_narrow_has_the_column_that_counts(read: Read) -> None:
+    table = [  # of a torch.where between two linear layers, lowered by 0.6
+        "                  op_type  ...  occurrences_in_non_delegated_graphs",
+        "0  aten_full_like_default  ...                                    1",
+        "1          aten_gt_scalar  ...                                    2",
+        "2     aten_linear_default  ...                                    0",
+        "3                 getitem  ...                                    2",
+        "4                   Total  ...                                    5",
+        "",
+        "[5 rows x 3 columns]",
+    ]
+    summary = [
+        "Total delegated subgraphs: 2",
+        "Number of delegated nodes: 2",
+        "Number of non-delegated nodes: 5",
+    ]
+    said = read(*summary, *table)
+    assert [(report.op, report.position, report.reason) for report in said.reports] == [
+        ("aten::full_like", 5, "1 outside the delegates"),
+        ("aten::gt", 6, "2 outside the delegates"),
+    ]
+    assert states(said, "executorch")["op_fallback"] is State.PROVEN
+    elided = [*table[:3], "..                    ...  ...                                  ...", *table[4:]]
+    assert states(read(*summary, *elided), "executorch")["op_fallback"] is State.UNPROVEN
