@@ -90,7 +90,7 @@ def spelled(op: str, further: tuple[str, ...]) -> tuple[str, ...]:
 def _same(one: str, other: str) -> bool:
     """Whether two names are one operator; a name without an overload is any of its overloads."""
     left, right = plain(one).lower(), plain(other).lower()
-    if left == right or left in _lower(other) or right in _lower(one):
+    if left == right or left in _lower(other) or right in _lower(one) or right == f"{left}.default":
         return True
     return "::" in one and right.startswith(f"{left}.") and right.count(".") == 2
 

@@ -141,7 +141,7 @@ def _hot_op(patterns: tuple[str, ...], event: Event) -> bool | None:
 
 
 def _hot_function(patterns: tuple[str, ...], event: Event) -> bool | None:
-    if any(globs.function_loosely(patterns, name) for name in _functions(event)):
+    if any(globs.function_loosely(patterns, name) for name in (*_functions(event), *_own(event))):
         return True
     if _overflowed(event, "places"):
         return True
@@ -200,6 +200,11 @@ def _innermost(event: Event, place: Place) -> tuple[str, ...]:
     told = tuple(names.function(name) for name in (place.function, *place.stack[:1]) if name)
     if told:
         return told if len(set(map(_last, told))) == 1 else told[:1]
+    return _own(event)
+
+
+def _own(event: Event) -> tuple[str, ...]:
+    """The user's function that a break or a frame is about; a caller may be the innermost of its stack."""
     is_function = event.scope in (Scope.SITE, Scope.REGION) and "::" not in event.op and event.op != "*"
     return (event.op,) if is_function else ()
 

@@ -129,6 +129,7 @@ def test_perhaps(name: str, expected: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("op", "further", "expected"),
     [
+        ("bessel", ("bessel.default", "bessel.out"), ("bessel", "bessel.default")),
         ("aten::sort", ("aten.sort.stable", "sort"), ("aten::sort", "aten.sort.stable")),
         ("aten::sort", ("aten.topk",), ("aten::sort",)),
         ("moe::gate", ("moe.gate.fast", "moe.gate.fast.x"), ("moe::gate", "moe.gate.fast")),

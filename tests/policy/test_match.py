@@ -71,6 +71,8 @@ LAYER = event("Softmax", layer="model.layers.0.self_attn", kind=Kind.DEVICE_FALL
         ("function: gate_attn", ATTN),
         ('function: "*Layer.forward"', ATTN),
         ("function: forward", ATTN),
+        # a function of the user that is left out stands in no stack: the break is in its caller
+        ("function: gate_attn", event(scope=Scope.SITE, at=("a.py", 3, "forward"), stack=("forward",))),
         ("function: DecoderLayer.forward", ATTN),
         ('function: "*Layer.forward"', PLAIN),
         # the log tells the last parts of what is meant
