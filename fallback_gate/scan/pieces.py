@@ -49,7 +49,6 @@ PIECES = frozenset(
         " not ini",
         " on CPU ",
         " path in",
-        " plan ru",
         " prefill",
         " request",
         " rewrite",
@@ -411,6 +410,7 @@ PIECES = frozenset(
         "ref:any,",
         "ref_any_",
         "ref_bf16",
+        "refused ",
         "rence_gr",
         "reshold:",
         "ributed.",
@@ -479,7 +479,6 @@ PIECES = frozenset(
         "which ha",
         "will run",
         "ws 64-bi",
-        "y NNAPI ",
         "zation f",
     )
 )
