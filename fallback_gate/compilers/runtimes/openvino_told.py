@@ -33,9 +33,9 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 MOST = 1000  # nodes of one line
-_CLOSING = '{"fallback_gate_'
+_CLOSING = '{"fallback_gate_closing": '  # such a record has a reader of its own
 _OTHER_KERNELS = (b"ref_any_", b"unknown_f", b"unknown_i", b"unknown_b", b"jit_", b"brgemm_", b"undef")
-_CELLS = re.compile(r"[\s;,|\x22'{}()=]+")
+_CELLS = re.compile(r"[\s;,|\x22'{}()\[\]=]+")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 _NAME = Pattern(
     r"\b(?:node_?[nN]ame|friendly_?[nN]ame|layer_?[nN]ame|name|node|layer)[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?(?P<name>[^\s\x22',;|]{1,300})"
@@ -46,7 +46,7 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The nodes of one line, each with its type and its name where they are told."""
     text = record.text
     if text.startswith(_CLOSING):
-        return  # which has a reader of its own
+        return
     if not several(text) and (
         "OPTIMIZED_OUT" in text or ROW.match(text) or _is_told(COUNTED, text) or _is_told(TOLD, text)
     ):
