@@ -92,6 +92,9 @@ LLVM = [
         (LLVM, True),
         (LLVM[5:], True),  # its frames alone are so long that nothing else is left
         (["iteration 12 0x1f", "1.\t", "served 12 requests"], False),
+        (["results", "1.\tdone", "2.\tdone"], False),
+        (["addresses", "  1 0x7f12a1c0e2f4", "  2 0x7f12a1c0e2f8"], False),
+        (["    @     0x7f12a1c0e2f4  tensorflow::Run()", "    @     0x7f12a1c0e2f8  (unknown)"], True),
         (["  #1 0x7f12 is where the table begins", "served 12 requests"], False),
         (["##[error]Process completed with exit code 137.", "Post job cleanup."], True),
         (["##[error]Process completed with exit code 1.", *["Removing a file of the runner"] * 60], True),
