@@ -39,19 +39,11 @@ _PROGRAM = (
     r"|(?:mpirun|mpiexec|prterun) noticed that process rank |MPI_ABORT was invoked on rank "
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
-<<<<<<< HEAD
-_NATIVE_FRAME = Pattern(
-    r" *#?\d{1,3}:? +(?:0x[0-9a-f]{6,16}\b|.{0,300}\(.{0,300}\+0x[0-9a-f]+\))|\d{1,2}\.\t| +@ +0x"
-)
+_NATIVE_FRAME = Pattern(r" *#\d{1,3} +0x[0-9a-f]{6,16}\b| +@ +0x[0-9a-f]{6,16}\b")  # of LLVM and of glog
+_OF_DUMP = Pattern(r"\d{1,2}\.\t")  # what LLVM was at
 _JOB = (  # behind which a CI system still tidies up
     r"(?:##\[error\]|Error: )?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
     r"|(?:##\[error\]|Error: )?The operation was canceled\.$"
-=======
-_NATIVE_FRAME = Pattern(r" *#\d{1,3} +0x[0-9a-f]{6,16}\b| +@ +0x[0-9a-f]{6,16}\b")  # of LLVM and of glog
-_OF_DUMP = Pattern(r"\d{1,2}\.\t")  # what LLVM was at
-_JOB_FAILED = Pattern(  # behind which a CI system still tidies up
-    r"(?:##\[error\])?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
->>>>>>> jaxhlo
     r"|ERROR: Job failed(?::|$)|(?:ERROR: )?script returned exit code [1-9]|Exited with code exit status [1-9]"
     r"|Build step '.{1,80}' marked build as failure|Finished: (?:FAILURE|ABORTED)\s*$"
     r"|.{0,80}error: .{0,80}: (?:Exited with exit code [1-9]|Out Of Memory|Killed\s*$|Segmentation fault)"
@@ -83,16 +75,11 @@ def failed(lines: Iterable[str]) -> str | None:
     """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
     None where nothing tells so."""
     some = list(islice(filter(str.strip, lines), FAR))
-<<<<<<< HEAD
-    near = list(islice((line for line in some if not _NATIVE_FRAME.match(line)), NEAR))
-    found = chain(filter(_PROGRAM_FAILED.match, near), filter(_JOB_FAILED.match, some))
-    if said := next(found, None):
-=======
     near = list(
         islice((line for line in some if not (_NATIVE_FRAME.match(line) or _OF_DUMP.match(line))), NEAR)
     )
-    if said := next(chain(filter(_FAILED.match, near), filter(_JOB_FAILED.match, some)), None):
->>>>>>> jaxhlo
+    found = chain(filter(_PROGRAM_FAILED.match, near), filter(_JOB_FAILED.match, some))
+    if said := next(found, None):
         return f"the run failed, as the log's end says: {said.strip()[:120]}"
     if some and _NATIVE_FRAME.match(some[0]):
         return "the run failed: a native stack ends the log"
