@@ -23,9 +23,9 @@ NAME = "generic"
 FALLBACK = Rule(
     id="generic/fallback-to-eager",
     compiler=NAME,
-    anchor=("fallback to eager: op=",),
+    anchor=("allback to eager: op=",),
     # Quotes around a name and the full stop of a sentence are no part of it: a hot name is then compared as it is.
-    pattern=r"fallback to eager: op=[\"'`]?(?P<op>[^\s,;\"'`]*[^\s,;\"'`.])(?:[\s,;\"'`.]+reason=(?P<reason>.*\S))?",
+    pattern=r"[Ff]allback to eager: op=[\"'`]?(?P<op>[^\s,;\"'`]*[^\s,;\"'`.])(?:[\s,;\"'`.]+reason=(?P<reason>.*\S))?",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The compiler left this operator to the eager interpreter.",
@@ -34,6 +34,7 @@ FALLBACK = Rule(
     matches=(
         "2026-11-30 09:14:07 WARNING build: fallback to eager: op=gate_attn",
         "fallback to eager: op=aten::sort reason=no lowering",
+        "Fallback to eager: op=gate_attn.",
     ),
     ignores=("fallback to eager: none", "no fallback to eager"),
 )

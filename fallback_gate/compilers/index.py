@@ -1024,5 +1024,5 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Will attempt to recover by calling": ("cublaslt",),
     " kernel not used because:": ("torch.sdpa",),
     "Torch was not compiled with ": ("torch.sdpa",),
-    "fallback to eager: op=": ("generic",),
+    "allback to eager: op=": ("generic",),
 }

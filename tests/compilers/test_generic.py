@@ -26,6 +26,7 @@ from fallback_gate.model import Kind, State
         ("fallback to eager: op=gate_attn layer=3 reason=x", "gate_attn", None),
         ("fallback to eager: op=gate_attn; see the manual", "gate_attn", None),
         ("fallback to eager: op=gate_attn.", "gate_attn", None),
+        ("Fallback to eager: op=gate_attn", "gate_attn", None),
         ("fallback to eager: op='gate_attn' reason=no lowering", "gate_attn", "no lowering"),
         ('fallback to eager: op="aten::sort", reason=x', "aten::sort", "x"),
         ("fallback to eager: op=`aten.sort.stable`.", "aten::sort", None),
@@ -47,7 +48,7 @@ def test_the_form(line: str, op: str, reason: str | None, read: Callable[..., An
     [
         "fallback to eager: op=",
         "fallback to eager: op= ",
-        "Fallback to eager: op=x",
+        "FALLBACK TO EAGER: op=x",
         "fallback to eager: ops=x",
     ],
 )
