@@ -36,7 +36,7 @@ from fallback_gate.sources import Source, expand
 from fallback_gate.sources.seal import key_of
 from fallback_gate.sources.traces import is_trace
 
-FileName: TypeAlias = "str | os.PathLike[str]"
+FileName: TypeAlias = str | os.PathLike[str]
 
 
 def check(

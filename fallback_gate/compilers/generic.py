@@ -23,7 +23,7 @@ NAME = "generic"
 FALLBACK = Rule(
     id="generic/fallback-to-eager",
     compiler=NAME,
-    anchor=("allback to eager: op=",),
+    anchor=("fallback to eager: op=", "Fallback to eager: op="),
     # Quotes around a name and the full stop of a sentence are no part of it: a hot name is then compared as it is.
     pattern=r"[Ff]allback to eager: op=[\"'`]?(?P<op>[^\s,;\"'`]*[^\s,;\"'`.])(?:[\s,;\"'`.]+reason=(?P<reason>.*\S))?",
     kind=Kind.OP_FALLBACK,

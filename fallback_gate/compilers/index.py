@@ -1024,5 +1024,6 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Will attempt to recover by calling": ("cublaslt",),
     " kernel not used because:": ("torch.sdpa",),
     "Torch was not compiled with ": ("torch.sdpa",),
-    "allback to eager: op=": ("generic",),
+    "fallback to eager: op=": ("generic",),
+    "Fallback to eager: op=": ("generic",),
 }

@@ -51,7 +51,7 @@ def test_list_for_machines() -> None:
     listed = {one["id"]: one for one in json.loads(run("rules", "list", "--format", "json"))}
     said = listed["generic/fallback-to-eager"]
     assert (said["kind"], said["scope"]) == ("op_fallback", "operator")
-    assert said["anchor"] == ["fallback to eager: op="]
+    assert said["anchor"] == ["fallback to eager: op=", "Fallback to eager: op="]
 
 
 def test_show_has_anchor_pattern_and_lines() -> None:
