@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from fallback_gate.compilers import near_miss
+from fallback_gate.compilers import lost, near_miss
 from fallback_gate.compilers.library import anchors_of
 from fallback_gate.compilers.rule import Marker, Reader, Rule
 from fallback_gate.compilers.user_markers import by_markers
@@ -19,7 +19,8 @@ from fallback_gate.sources import seal
 class Book:
     """The rules of all readers, and of the user, ready for the scan.
 
-    `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback, and a seal.
+    `anchors` is what the scan looks for: those of the rules, then phrases that smell of a fallback or tell that
+    lines are missing, and a seal.
     `readers` holds a reader for each compiler that any rule names: one that only the user's rules name
     takes its proof from the user's markers. `own` are the user's rules.
     """
@@ -45,7 +46,7 @@ class Book:
         self.readers: Mapping[str, Reader] = ChainMap(others, cast("dict[str, Reader]", readers))
         self._waiting = anchors_of(readers)
         self._anchors = list(dict.fromkeys((*self._waiting, *self._own)))
-        self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, seal.HEADER])
+        self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, *lost.PHRASES, seal.HEADER])
         self._entries: dict[int, list[Rule | Marker]] = {}  # by anchor, once it was hit
         self._helps: dict[str, dict[str, list[str]]] = {}  # by compiler and id, once they are asked for
 

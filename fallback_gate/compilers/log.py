@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from fallback_gate.compilers import closing, ending, near_miss
+from fallback_gate.compilers import closing, ending, lost, near_miss
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, compiled
@@ -18,6 +18,8 @@ from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
+
+MOST_PROCESSES = 8_192  # of one log that are told apart
 
 
 @dataclass(slots=True)
@@ -31,6 +33,15 @@ class LogEvidence:
     inner: bool = False  # the header of a sealed log stands among its lines
     broken_off: bool = False  # reading it took too long
     failed: str | None = None  # why its program did not come to its end in order
+    lost: str | None = None  # why lines of it are missing
+    crowded: str | None = None  # why some of its processes are not told apart
+
+    def admit(self, process: ProcessKey) -> ProcessKey:
+        """The process; beyond `MOST_PROCESSES` one that stands for all others."""
+        if process in self.processes or len(self.processes) < MOST_PROCESSES:
+            return process
+        self.crowded = f"more than {MOST_PROCESSES:,} processes wrote it: those beyond are not told apart"
+        return ProcessKey(process.log, None, None, "others")
 
     def attest(self, written: int) -> None:
         """The log's seal holds, and covers so many closing records: if there are just these, they count.
@@ -57,7 +68,7 @@ class LogEvidence:
         """Keep that a record of several lines is not all there: what it reports, nobody knows."""
         if near_miss.wording(record, waiting) is None:
             return
-        who = ProcessKey(log, record.rank, None, _where(record.envelope))
+        who = self.admit(ProcessKey(log, record.rank, None, _where(record.envelope)))
         trouble = self.of(who, waiting.compiler).trouble
         why = f"a line has the anchor of {waiting.id}, and the rest of its record is missing or says it otherwise"
         if why not in trouble:
@@ -67,10 +78,12 @@ class LogEvidence:
         """Add what the log says in its next part; whether that is all that one reading would have kept."""
         for process, compilers in other.processes.items():
             for compiler, evidence in compilers.items():
-                self.of(process, compiler).follow(evidence)
+                self.of(self.admit(process), compiler).follow(evidence)
         self.extent.bytes = other.extent.bytes
         self.extent.ranks |= other.extent.ranks
         self.failed = other.failed
+        self.lost = self.lost or other.lost
+        self.crowded = self.crowded or other.crowded
         self.extent.local_ranks |= other.extent.local_ranks
         self.closings += other.closings
         self.inner |= other.inner
@@ -133,17 +146,19 @@ def gather(
             said.closings += record.text.startswith(closing.LINE)
             if record.text.startswith(seal.OPENING):
                 said.inner = known = True
+            if said.lost is None and book.smells(hit):
+                said.lost = lost.told(record.text)
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for made in read_rule(rule, record, budget):
                         known, reported, report = True, True, book.advised(made, rule)
-                        process = _who(name, record, report)
+                        process = said.admit(_who(name, record, report))
                         said.of(process, report.compiler).count(report)
                         tell(report, process)
                 else:
                     for sighting in read_marker(rule, record, budget):
                         known = True
-                        said.of(_who(name, record, sighting), rule.compiler).add(sighting)
+                        said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
                 waiting = _waits_in_vain(book, hit)
                 if (waiting and near_miss.opens(record, waiting)) or (
@@ -178,7 +193,7 @@ def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey],
                 evidence.count(report)
                 tell(book.advised(report), process)
             evidence.markers = book.own_markers.get(compiler, {})
-            evidence.trouble += filter(None, (said.extent.problem, said.failed))
+            evidence.trouble += filter(None, (said.extent.problem, said.failed, said.lost, said.crowded))
 
 
 def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tuple[Report, ProcessKey]]:

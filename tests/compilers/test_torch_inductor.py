@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fallback_gate.model import Kind, Location, Scope
+from fallback_gate import check
+from fallback_gate.model import Kind, Location, Outcome, Scope
 from tests.compilers.lines import SITE, code, record
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs" / "torch"
 
 Read = Callable[..., Any]
 
@@ -40,6 +45,22 @@ def test_a_call_in_generated_code(read: Read, line: str, op: str, names: set[str
     assert (report.position, report.pid, report.at_least, report.hint) == (9, 4674, False, False)
     assert report.site
     assert report.site.startswith("3/0 ")
+
+
+@pytest.mark.parametrize(
+    "name", ["torch.ops.aten.sort.stable", "torch.ops.moe.gate_attn.default", "aten.topk"]
+)
+def test_a_call_whose_line_was_cut_or_folded_behind_its_name(read: Read, name: str) -> None:
+    (report,) = read(*code(f"buf3 = {name}")).reports
+    assert report.names[-1] == name.removeprefix("torch.ops.")
+
+
+def test_code_whose_blanks_were_squeezed_proves_nothing(tmp_path: Path) -> None:
+    text = (SAMPLES / "clean.2.14.1.log").read_text(encoding="utf-8")
+    log = tmp_path / "compile.log"
+    for shown, outcome in ((text, Outcome.PASS), (re.sub(" +", " ", text), Outcome.UNPROVEN)):
+        log.write_text(shown, encoding="utf-8")
+        assert check(log, environ={}).outcome is outcome
 
 
 def test_each_call_is_a_site_and_a_reprint_is_none(read: Read) -> None:

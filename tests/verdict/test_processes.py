@@ -67,7 +67,7 @@ START = WHOLE[:5]
         ([*WHOLE, *START], Outcome.UNPROVEN),
         ([*START, *WHOLE], Outcome.UNPROVEN),
         ([*WHOLE, *START, *WHOLE], Outcome.UNPROVEN),
-        ([*WHOLE, *WHOLE], Outcome.PASS),
+        ([*WHOLE, *WHOLE], Outcome.UNPROVEN),  # which of them printed the code, nobody can tell
     ],
     ids=["crashed after", "crashed before", "crashed between", "both whole"],
 )

@@ -149,9 +149,9 @@ def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Ite
 
 
 LONGEST_WRAPPER = 50_000  # lines
-_CALL = Pattern(
-    r"\s+(?:[\w(][\w ,()]*= *)?"
-    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)\("
+_CALL = Pattern(  # where a line was cut or folded, it may end with the name
+    r"(?:\s+|(?=buf\d))(?:[\w(][\w ,()]*= *)?"
+    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)(?:\(|$)"
 )
 
 

@@ -40,6 +40,23 @@ def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
         yield Sighting(marker.id, record.position, (log.compile_id, log.artifact), log.pid, None, log.when)
 
 
+def _printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """As `_artifact`, for a wrapper whose lines stand as they were printed."""
+    return _artifact(marker, record, match) if _is_indented(record) else ()
+
+
+def _is_indented(record: Record) -> bool:
+    """Whether the code of the wrapper's function is: where blanks were squeezed, its calls can't be told."""
+    buffer, stop = record.view.buffer, record.view.end
+    begins = buffer.find(_FUNCTION, record.end, min(stop, record.end + WRAPPER))
+    return begins < 0 or buffer.find(b"    ", begins + len(_FUNCTION), min(stop, begins + HEAD)) >= 0
+
+
+_FUNCTION = b"def call("
+WRAPPER = 512 * 1024  # bytes before its function: the kernels
+HEAD = 4 * 1024
+
+
 def _formatted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """That records are in a format of the program's own."""
     if not parse(record.text) and formatted(record.text):
@@ -215,7 +232,7 @@ MARKERS = (
         r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
         "The artifact output_code is on: the generated wrapper of this graph follows.",
         _V + "[0/0] [__output_code] Output code: ",
-        _artifact,
+        _printed,
     ),
     _marker(
         "output-code-ended",
