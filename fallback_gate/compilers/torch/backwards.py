@@ -105,8 +105,12 @@ def unfinished(evidence: Evidence) -> str | None:
         return _because(f"the compile of backward graph {min(failed, key=int)} began and did not end")
     written = set(evidence.of("torch/graph-written"))
     missing = {frame for frame, which in written if which == "forward" and (frame, "backward") not in written}
-    if missing and not begun and "torch/backward-timed" in evidence.facts:
+    if not missing or begun:
+        return None
+    if "torch/backward-timed" in evidence.facts:
         return _because(f"backward graphs were compiled, and the log does not have that of [{min(missing)}]")
+    if "torch/metrics" not in evidence.facts:
+        return f"the log ends before the times at exit, which tell whether the backward of [{min(missing)}] was compiled"
     return None
 
 
