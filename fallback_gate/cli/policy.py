@@ -118,10 +118,17 @@ def hot_command(trace: str, output: str | None, name: str | None, force: bool, t
 @policy_command.command(name="lint")
 @click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
 @_POLICY
-@click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")
+@click.option(
+    "--logs",
+    metavar="LOG",
+    multiple=True,
+    help="Also name entries that match nothing in these logs, and the nearest name.",
+)
 @click.option("--within", metavar="DAYS", type=click.IntRange(0, 3650), default=14, show_default=True,
               help="Name entries that expire within so many days.")  # fmt: skip
-@click.option("--strict", is_flag=True, help="Exit code 1 also where an entry is only about to expire.")
+@click.option(
+    "--strict", is_flag=True, help="Exit code 1 also where an entry is about to expire or misses a near name."
+)
 @TODAY
 @form("text", "json")
 def lint_command(
@@ -137,7 +144,8 @@ def lint_command(
 
     A policy is a FILE or builtin:NAME [default: the nearest policy].
 
-    Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
+    Exit codes: 0 nothing, or only what may be right (dates that come nearer, hot entries that LOG does not
+    show), 1 something to change, 2 a policy that is not valid.
 
     \b
     Examples:
@@ -161,7 +169,7 @@ def lint_command(
             click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))
     if problems:
         raise PolicyError(problems)
-    return 1 if any(strict or not one.is_warning for one in found) else 0
+    return 1 if any(not one.is_warning or (strict and not one.is_fine) for one in found) else 0
 
 
 @policy_command.command(name="test")

@@ -68,7 +68,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         notes=(
             *(() if options.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
-            *policies.notes(policy, findings, options.today),
+            *policies.notes(policy, findings, options.today, ran=bool(processes or findings)),
             *_from_commit(terms),
             *weighed.notes,
             *around.notes,

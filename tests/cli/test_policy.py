@@ -220,7 +220,7 @@ def test_each_shipped_policy_is_right_on_its_own_cases(name: str) -> None:
 
 def test_lint_for_machines_and_by_logs(tried: Path) -> None:
     found = json.loads(said("policy", "lint", tried, "--logs", FIXED, "-f", "json", *TODAY, code=1))
-    assert [(one["code"], one["source"].rpartition(":")[2]) for one in found] == [("unused", "3")]
+    assert [(one["code"], one["source"].rpartition(":")[2]) for one in found] == [("unneeded", "2"), ("unused", "3")]
     assert "expires on" in said("policy", "lint", tried, "--within", "200", *TODAY)
     assert "expires on" in said("policy", "lint", tried, "--within", "200", "--strict", *TODAY, code=1)
     assert "expired on" in said("policy", "lint", tried, "--today", "2027-04-01", code=1)
