@@ -17,7 +17,7 @@ from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
 from fallback_gate.policy import Policy, shipped
-from fallback_gate.policy.find import NAMES
+from fallback_gate.policy.find import NAMES, not_read, overlooked
 from fallback_gate.reports import safe
 from fallback_gate.reports.dump import dump
 
@@ -265,5 +265,7 @@ def _loaded(files: Sequence[str], today: date) -> tuple[list[tuple[str, Policy]]
 def _nearest() -> str:
     found = policies.find(None, os.environ, Path.cwd())
     if found is None:
-        raise InputError("no policy was named and none is found here; name a FILE or builtin:NAME")
+        other = overlooked(None, os.environ, Path.cwd())
+        hint = not_read(other) if other else "name a FILE or builtin:NAME"
+        raise InputError(f"no policy was named and none is found here; {hint}")
     return found

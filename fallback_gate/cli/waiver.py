@@ -41,7 +41,8 @@ def new_command(
     """Write a waiver for what blocks in REPORT, a JSON report of `check`.
 
     It names each blocked fallback by its fingerprint: any other one still blocks. A budget or another limit
-    that is exceeded has no fingerprint, and only --all waives it. A report that is not blocked has nothing to waive, and a waiver never helps a run that is unproven.
+    that is exceeded has no fingerprint, and only --all waives it. A report that is not blocked has nothing to
+    waive, and a waiver never helps a run that is unproven.
 
     \b
     Example:

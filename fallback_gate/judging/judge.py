@@ -13,6 +13,7 @@ from fallback_gate.judging.surroundings import environment, surroundings
 from fallback_gate.judging.terms import Terms
 from fallback_gate.judging.weigh import costed, dearest_first, weigh
 from fallback_gate.model import Decision, Event, Finding, LogReport, Outcome, ProcessVerdict, Verdict
+from fallback_gate.policy.find import not_read
 from fallback_gate.reading.run import Run
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
@@ -66,6 +67,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         baseline=ruling.summary if ruling else None,
         reasons=(*exceeded, *missing, *around.open),
         notes=(
+            *([not_read(terms.files.overlooked)] if terms.files.overlooked else ()),
             *(() if options.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(policy, findings, options.today, ran=bool(processes or findings)),
