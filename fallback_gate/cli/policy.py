@@ -154,12 +154,14 @@ def lint_command(
     """
     from fallback_gate.compilers import READERS
     from fallback_gate.policy.advice import advise
+    from fallback_gate.policy.compilers import by_known_names
 
     as_of, found = day(today), []
     valid, problems = _loaded((*files, *policy), as_of)
     for file, loaded in valid:
         findings = _judged(logs, file, (), as_of).findings if logs else None
         known = {*READERS, *(rule.compiler for rule in loaded.rules)}
+        loaded = by_known_names(loaded, known)
         found += advise(loaded, as_of, timedelta(days=within), known, findings)
     if format == "json":
         data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]

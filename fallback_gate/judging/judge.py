@@ -136,7 +136,8 @@ def _missing(run: Run, terms: Terms, processes: Sequence[ProcessVerdict]) -> Ite
     asked = [(options.expect_ranks, "--expect-ranks")] if options.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in seals if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in seals if seal.rank is not None and run.speaks(log)]
-    yield from decide.expectations(processes, terms.files.policy, asked, ranks)
+    known = terms.book.readers
+    yield from decide.expectations(processes, terms.files.policy, asked, ranks, known=known)
     yield from (f"{log}: {why}" for log, seal in seals for why in seal.off)
     if options.sealed:
         yield from (f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log))

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from difflib import get_close_matches
 
 from fallback_gate.model import Finding
+from fallback_gate.model.aliases import called
 from fallback_gate.policy import globs, regular
 from fallback_gate.policy.cover import NAMING, Asked, Covers, covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
@@ -183,9 +185,9 @@ def _whole(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
         text = "proof.required is empty: no kind of fallback has to be proven absent"
         yield Advice("no-proof", path, text)
     for name in policy.expect_compilers:
-        if name not in compilers:
-            near = next((known for known in sorted(compilers) if known.lower() == name.lower()), None)
-            hint = f"; it is written {near}" if near else ""
+        if not called(name, compilers):
+            near = get_close_matches(name.lower(), sorted(compilers), n=1)
+            hint = f"; the nearest is {near[0]}" if near else ""
             text = f"expect.compilers: no reader or rule knows {name}, so each run is unproven{hint}"
             yield Advice("never-matches", path, text)
 
@@ -219,6 +221,8 @@ def _names(entry: Entry, key: str) -> bool:
 def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
     """The entry's globs over compilers, where none of them matches one that is known."""
     asked = entry.asks().get("compiler", ())
+    if any(called(glob, compilers) for glob in asked):
+        return None
     lower = tuple(glob.lower() for glob in asked)
     return (
         None
