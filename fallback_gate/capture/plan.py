@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fallback_gate.capture.stack import TRACES, Setting, Stack
 from fallback_gate.capture.table import DANGERS, TABLE
 from fallback_gate.errors import InputError
+from fallback_gate.model.aliases import called
 
 LONGEST = 1000  # characters of a value that the header repeats
 _CUDAGRAPHS = (2, 5)  # the first release of torch that surely knows the artifact
@@ -40,6 +41,7 @@ def chosen(names: Sequence[str], versions: Mapping[str, str]) -> list[Stack]:
     """
     if not names:
         return [stack for stack in TABLE if not stack.wordy or versions.keys() & set(stack.packages)]
+    names = [one for name in names for one in _meant(name)]
     for name in names:
         if not any(stack.is_called(name) for stack in TABLE):
             from difflib import get_close_matches
@@ -49,6 +51,13 @@ def chosen(names: Sequence[str], versions: Mapping[str, str]) -> list[Stack]:
             hint = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
             raise InputError(f"--compilers: no compiler is called {name!r}; {hint}")
     return [stack for stack in TABLE if any(stack.is_called(name) for name in names)]
+
+
+def _meant(name: str) -> tuple[str, ...]:
+    """A name that the table has, or those that it is an alias of."""
+    if any(stack.is_called(name) for stack in TABLE):
+        return (name,)
+    return called(name, [stack.name for stack in TABLE]) or (name,)
 
 
 def plan(

@@ -17,7 +17,7 @@ from fallback_gate.cli.policy_diff import policy_diff_command
 from fallback_gate.errors import EXIT_USAGE, InputError, PolicyError
 from fallback_gate.model import Verdict
 from fallback_gate.policy import Policy, shipped
-from fallback_gate.policy.find import NAMES
+from fallback_gate.policy.find import NAMES, not_read, overlooked
 from fallback_gate.reports import safe
 from fallback_gate.reports.dump import dump
 
@@ -118,10 +118,17 @@ def hot_command(trace: str, output: str | None, name: str | None, force: bool, t
 @policy_command.command(name="lint")
 @click.argument("files", nargs=-1, metavar="[FILE|builtin:NAME]...")
 @_POLICY
-@click.option("--logs", metavar="LOG", multiple=True, help="Also name entries that these logs do not need.")
+@click.option(
+    "--logs",
+    metavar="LOG",
+    multiple=True,
+    help="Also name entries that match nothing in these logs, and the nearest name.",
+)
 @click.option("--within", metavar="DAYS", type=click.IntRange(0, 3650), default=14, show_default=True,
               help="Name entries that expire within so many days.")  # fmt: skip
-@click.option("--strict", is_flag=True, help="Exit code 1 also where an entry is only about to expire.")
+@click.option(
+    "--strict", is_flag=True, help="Exit code 1 also where an entry is about to expire or misses a near name."
+)
 @TODAY
 @form("text", "json")
 def lint_command(
@@ -137,7 +144,8 @@ def lint_command(
 
     A policy is a FILE or builtin:NAME [default: the nearest policy].
 
-    Exit codes: 0 nothing or only dates that come nearer, 1 something to change, 2 a policy that is not valid.
+    Exit codes: 0 nothing, or only what may be right (dates that come nearer, hot entries that LOG does not
+    show), 1 something to change, 2 a policy that is not valid.
 
     \b
     Examples:
@@ -146,12 +154,14 @@ def lint_command(
     """
     from fallback_gate.compilers import READERS
     from fallback_gate.policy.advice import advise
+    from fallback_gate.policy.compilers import by_known_names
 
     as_of, found = day(today), []
     valid, problems = _loaded((*files, *policy), as_of)
     for file, loaded in valid:
         findings = _judged(logs, file, (), as_of).findings if logs else None
         known = {*READERS, *(rule.compiler for rule in loaded.rules)}
+        loaded = by_known_names(loaded, known)
         found += advise(loaded, as_of, timedelta(days=within), known, findings)
     if format == "json":
         data = [{"code": a.code, "source": a.source, "text": a.text, "warning": a.is_warning} for a in found]
@@ -161,7 +171,7 @@ def lint_command(
             click.echo(safe.inline(f"{one.source}: {one.text} [{one.code}]"))
     if problems:
         raise PolicyError(problems)
-    return 1 if any(strict or not one.is_warning for one in found) else 0
+    return 1 if any(not one.is_warning or (strict and not one.is_fine) for one in found) else 0
 
 
 @policy_command.command(name="test")
@@ -257,5 +267,7 @@ def _loaded(files: Sequence[str], today: date) -> tuple[list[tuple[str, Policy]]
 def _nearest() -> str:
     found = policies.find(None, os.environ, Path.cwd())
     if found is None:
-        raise InputError("no policy was named and none is found here; name a FILE or builtin:NAME")
+        other = overlooked(None, os.environ, Path.cwd())
+        hint = not_read(other) if other else "name a FILE or builtin:NAME"
+        raise InputError(f"no policy was named and none is found here; {hint}")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -18,15 +18,12 @@ from fallback_gate.compilers.log import read_log
 from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.errors import InputError
 from fallback_gate.model import Kind, ProcessKey, Report
+from fallback_gate.model.aliases import called, plain
 from fallback_gate.reports import safe
 from fallback_gate.reports.dump import dump
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
 
-_ALIASES = {
-    "pytorch": "torchcompile", "torch": "torchcompile", "dynamo": "torchcompile", "inductor": "torchcompile",
-    "onnx": "onnxruntime", "ort": "onnxruntime", "mps": "torchdevice", "ascend": "cann", "xla": "jax",
-}  # fmt: skip
 _HOW = "docs/your-compiler.md shows how to write one"
 SHOWN = 20  # lines that `rules test` prints of one log
 
@@ -48,12 +45,12 @@ class Known:
         self.own = tuple(dict.fromkeys(rule for policy in loaded for rule in policy.rules))
         self.readers = Book(READERS, self.own).readers
 
-    def entries(self, compiler: str | None = None) -> dict[str, list[manual.Entry]]:
-        """The declarations by id, of all compilers or of one."""
-        readers = [reader for reader in self.readers.values() if compiler in (None, reader.name)]
-        found = manual.entries(readers)
+    def entries(self, compilers: Collection[str] | None = None) -> dict[str, list[manual.Entry]]:
+        """The declarations by id, of all compilers or of some."""
+        names = self.readers.keys() if compilers is None else compilers
+        found = manual.entries([reader for reader in self.readers.values() if reader.name in names])
         for rule in self.own:
-            if compiler in (None, rule.compiler):
+            if rule.compiler in names:
                 found.setdefault(rule.id, []).append(rule)
         return found
 
@@ -91,9 +88,10 @@ def list_command(compiler: str | None, format: str, rules: tuple[str, ...], poli
       fallback-gate rules list --compiler torch.compile --format json
     """
     known = Known(rules, policy)
-    if compiler is not None and compiler not in known.readers:
+    named = None if compiler is None else called(compiler, known.readers)
+    if compiler is not None and not named:
         raise click.UsageError(_unknown("compiler", compiler, known.readers))
-    found = known.entries(compiler)
+    found = known.entries(named)
     if format == "json":
         to_stdout(dump([_as_data(wordings) for wordings in found.values()]))
         return
@@ -214,10 +212,9 @@ def explain_command(id: str, rules: tuple[str, ...], policy: str | None) -> None
       fallback-gate explain TensorRT
     """
     known = Known(rules, policy)
-    named = [reader for reader in READERS.values() if _plain(reader.name) == _wanted(id)]
-    named = named or [reader for reader in READERS.values() if _wanted(id) in _plain(reader.name)]
-    if len(named) == 1 and "/" not in id:
-        _say(manual.page(named[0]))
+    named = () if "/" in id or id in known.readers.keys() - READERS.keys() else _compilers(id)
+    if len(named) == 1:
+        _say(manual.page(READERS[named[0]]))
         return
     if id in {kind.value for kind in Kind}:
         kind = Kind(id)
@@ -228,7 +225,7 @@ def explain_command(id: str, rules: tuple[str, ...], policy: str | None) -> None
                 _say(f"- {one}: {first.meaning}")
         return
     if id in known.readers:
-        for wordings in known.entries(id).values():
+        for wordings in known.entries([id]).values():
             _say(manual.entry(wordings, known.readers[id]))
         return
     wordings = _wordings(id, known)
@@ -243,21 +240,17 @@ def explain_command(id: str, rules: tuple[str, ...], policy: str | None) -> None
 def _wordings(id: str, known: Known) -> list[manual.Entry]:
     found = known.entries()
     if id not in found:
-        family = sorted(name for name in READERS if _wanted(id) in _plain(name))
-        if family:
+        if family := sorted(_compilers(id)):
             raise click.UsageError(f"{id!r} is not one compiler; near it are {', '.join(family)}")
         names = [*found, *known.readers, *(kind.value for kind in Kind)]
         raise click.UsageError(_unknown("message, kind or compiler", id, names))
     return found[id]
 
 
-def _plain(name: str) -> str:
-    """A compiler's name as people write it: `TensorRT-LLM` and `tensorrt_llm` are one."""
-    return "".join(character for character in name.casefold() if character.isalnum())
-
-
-def _wanted(id: str) -> str:
-    return _ALIASES.get(_plain(id), _plain(id))
+def _compilers(id: str) -> tuple[str, ...]:
+    """The built-in compilers that are called so, or else those in whose names it stands."""
+    inside = (name for name in READERS if len(plain(id)) > 1 and plain(id) in plain(name))
+    return called(id, READERS) or tuple(inside)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -40,8 +40,9 @@ def new_command(
 ) -> None:
     """Write a waiver for what blocks in REPORT, a JSON report of `check`.
 
-    It names each blocked fallback by its fingerprint: any other one still blocks. A report that is not
-    blocked has nothing to waive, and a waiver never helps a run that is unproven.
+    It names each blocked fallback by its fingerprint: any other one still blocks. A budget or another limit
+    that is exceeded has no fingerprint, and only --all waives it. A report that is not blocked has nothing to
+    waive, and a waiver never helps a run that is unproven.
 
     \b
     Example:
@@ -61,6 +62,11 @@ def new_command(
     blocked = [finding.event for finding in said.findings if finding.decision is Decision.BLOCKED]
     if not blocked and not all:
         raise InputError(f"in {report} no fallback blocks, but a limit is exceeded; only --all waives that")
+    if said.exceeded and not all:
+        raise InputError(
+            f"in {report} a limit is exceeded too ({said.exceeded[0]}), and fingerprints do not cover it: "
+            "only --all does"
+        )
     text = waiver_file.render(
         release=release,
         who=who,

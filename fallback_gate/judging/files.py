@@ -18,7 +18,7 @@ from fallback_gate.errors import InputError
 from fallback_gate.model.history import Baseline
 from fallback_gate.model.inputs import PolicyChange, Revision, RulesFile
 from fallback_gate.policy import HERE, Policy, Shelf
-from fallback_gate.policy.find import named
+from fallback_gate.policy.find import named, overlooked
 
 if TYPE_CHECKING:
     from fallback_gate.verdict.waiver import Waiver
@@ -34,7 +34,11 @@ class Names(NamedTuple):
 
 
 class JudgingFiles(NamedTuple):
-    """What stands in them, read and found valid. `absent` are files that the commit does not have."""
+    """What stands in them, read and found valid.
+
+    `absent` are files that the commit does not have, `overlooked` is one that looks like a policy and is none
+    by its ending.
+    """
 
     policy: Policy
     rules: tuple[Rule | Marker, ...] = ()
@@ -42,11 +46,13 @@ class JudgingFiles(NamedTuple):
     baseline: Baseline | None = None
     waiver: Waiver | None = None
     absent: tuple[str, ...] = ()
+    overlooked: str | None = None
 
 
 def read(names: Names, environ: Mapping[str, str], cwd: Path, today: date) -> JudgingFiles:
     """The files as they stand here. Raises PolicyError or InputError."""
-    return _read(names, policies.find(names.policy, environ, cwd), HERE, today)
+    found = _read(names, policies.find(names.policy, environ, cwd), HERE, today)
+    return found._replace(overlooked=overlooked(names.policy, environ, cwd))
 
 
 def read_at(

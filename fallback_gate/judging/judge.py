@@ -13,6 +13,7 @@ from fallback_gate.judging.surroundings import environment, surroundings
 from fallback_gate.judging.terms import Terms
 from fallback_gate.judging.weigh import costed, dearest_first, weigh
 from fallback_gate.model import Decision, Event, Finding, LogReport, Outcome, ProcessVerdict, Verdict
+from fallback_gate.policy.find import not_read
 from fallback_gate.reading.run import Run
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
@@ -66,9 +67,10 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         baseline=ruling.summary if ruling else None,
         reasons=(*exceeded, *missing, *around.open),
         notes=(
+            *([not_read(terms.files.overlooked)] if terms.files.overlooked else ()),
             *(() if options.strict else (*unknown, *smells)),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
-            *policies.notes(policy, findings, options.today),
+            *policies.notes(policy, findings, options.today, ran=bool(processes or findings)),
             *_from_commit(terms),
             *weighed.notes,
             *around.notes,
@@ -134,7 +136,8 @@ def _missing(run: Run, terms: Terms, processes: Sequence[ProcessVerdict]) -> Ite
     asked = [(options.expect_ranks, "--expect-ranks")] if options.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in seals if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in seals if seal.rank is not None and run.speaks(log)]
-    yield from decide.expectations(processes, terms.files.policy, asked, ranks)
+    known = terms.book.readers
+    yield from decide.expectations(processes, terms.files.policy, asked, ranks, known=known)
     yield from (f"{log}: {why}" for log, seal in seals for why in seal.off)
     if options.sealed:
         yield from (f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log))

@@ -15,6 +15,7 @@ from fallback_gate.judging.files import JudgingFiles, Names, read, read_at
 from fallback_gate.judging.surroundings import AUTO
 from fallback_gate.model.environment import Environment
 from fallback_gate.model.exclusions import Outside
+from fallback_gate.policy.compilers import by_known_names
 
 
 class Options(NamedTuple):
@@ -54,4 +55,5 @@ def terms(
         files = read(names, environ, cwd, options.today)
     else:
         files, _ = read_at(policy_ref, names, environ, cwd, options.today)
-    return Terms(files, Book(READERS, (*files.policy.rules, *files.rules)), options)
+    book = Book(READERS, (*files.policy.rules, *files.rules))
+    return Terms(files._replace(policy=by_known_names(files.policy, book.readers)), book, options)

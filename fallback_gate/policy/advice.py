@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from difflib import get_close_matches
 
 from fallback_gate.model import Finding
-from fallback_gate.policy import globs
+from fallback_gate.model.aliases import called
+from fallback_gate.policy import globs, regular
 from fallback_gate.policy.cover import NAMING, Asked, Covers, covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
+from fallback_gate.policy.near import cold_hint, hot_hint, unmatched
 from fallback_gate.policy.shipped import PREFIX
 
 PLACEHOLDER = "FILL IN"
@@ -32,7 +35,12 @@ class Advice:
     @property
     def is_warning(self) -> bool:
         """Whether nothing is wrong yet: a date that comes nearer must not turn a build red by itself."""
-        return self.code == "expires-soon"
+        return self.code in ("expires-soon", "near-miss", "unneeded")
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is as it should be: that nothing hot fell back is what a hot entry is for."""
+        return self.code == "unneeded"
 
 
 def advise(
@@ -69,6 +77,7 @@ def _hot(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
     seen: dict[tuple[tuple[str, tuple[str, ...]], ...], HotEntry] = {}
     for entry in policy.hot:
         yield from _never("hot", entry, compilers)
+        yield from _regular("hot", entry)
         asked = tuple(sorted(entry.asks().items()))
         if asked in seen:
             text = f"the same hot entry stands at {seen[asked].rule.source}; keep one"
@@ -85,6 +94,19 @@ def _never(section: str, entry: Entry, compilers: set[str]) -> Iterator[Advice]:
     if folders and len(folders) == len(entry.file):
         text = f"the {section} entry can never match: {folders[0]} is a folder; write {folders[0]}*"
         yield Advice("never-matches", entry.rule.source, text)
+
+
+def _regular(section: str, entry: Entry) -> Iterator[Advice]:
+    """Globs that are written as regular expressions."""
+    for key, written in entry.asks().items():
+        for glob in written:
+            if regular.looks_regular(key, glob):
+                meant = " | ".join(regular.meant(glob))
+                hint = f"write {meant}" if meant else "write a glob: * stands for anything"
+                text = (
+                    f"the {section} entry's {key} {glob} looks like a regular expression, and globs are asked"
+                )
+                yield Advice("regular-expression", entry.rule.source, f"{text}; {hint}")
 
 
 def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> Iterator[Advice]:
@@ -110,6 +132,7 @@ def _cold(policy: Policy, compilers: set[str], today: date, soon: timedelta) -> 
             yield Advice("allows-nothing", source, text)
     for entry in policy.cold:
         yield from _never("cold", entry, compilers)
+        yield from _regular("cold", entry)
         yield from _ends("cold", entry, today, soon)
 
 
@@ -136,6 +159,7 @@ def _shadow(standing: Sequence[ColdEntry], asked: Sequence[Asked], cold: Covers,
 def _unhot(policy: Policy, today: date, soon: timedelta) -> Iterator[Advice]:
     for entry in policy.unhot:
         yield from _ends("unhot", entry, today, soon)
+        yield from _regular("unhot", entry)
         if not entry.expired(today) and not entry.used:
             text = "the unhot entry takes no inherited hot entry off: name one as it is written there"
             yield Advice("unused", entry.rule.source, text)
@@ -161,9 +185,9 @@ def _whole(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
         text = "proof.required is empty: no kind of fallback has to be proven absent"
         yield Advice("no-proof", path, text)
     for name in policy.expect_compilers:
-        if name not in compilers:
-            near = next((known for known in sorted(compilers) if known.lower() == name.lower()), None)
-            hint = f"; it is written {near}" if near else ""
+        if not called(name, compilers):
+            near = get_close_matches(name.lower(), sorted(compilers), n=1)
+            hint = f"; the nearest is {near[0]}" if near else ""
             text = f"expect.compilers: no reader or rule knows {name}, so each run is unproven{hint}"
             yield Advice("never-matches", path, text)
 
@@ -179,8 +203,15 @@ def _unused(policy: Policy, today: date, findings: Sequence[Finding]) -> Iterato
     used = [finding.rule for finding in findings if finding.rule is not None]
     for entry in policy.cold:
         if not entry.expired(today) and entry.rule not in used:
-            text = "the cold entry allowed nothing in these logs: take it out if they show all builds"
+            why = cold_hint(entry, findings) or "take it out if they show all builds"
+            text = f"the cold entry allowed nothing in these logs: {why}"
             yield Advice("unused", entry.rule.source, text)
+    for hot in unmatched(policy.hot, findings):
+        text = "the hot entry matched nothing in these logs"
+        if hint := hot_hint(hot, findings):
+            yield Advice("near-miss", hot.rule.source, f"{text}: {hint}")
+        else:
+            yield Advice("unneeded", hot.rule.source, f"{text}, and no name in them is like it")
 
 
 def _names(entry: Entry, key: str) -> bool:
@@ -190,6 +221,8 @@ def _names(entry: Entry, key: str) -> bool:
 def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
     """The entry's globs over compilers, where none of them matches one that is known."""
     asked = entry.asks().get("compiler", ())
+    if any(called(glob, compilers) for glob in asked):
+        return None
     lower = tuple(glob.lower() for glob in asked)
     return (
         None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 VARIABLE = "FALLBACK_GATE_POLICY"
@@ -19,14 +19,40 @@ def find(explicit: str | None, environ: Mapping[str, str], start: Path) -> str |
     said = named(explicit, environ)
     if said is not None:
         return said
-    here = start.absolute()
-    for folder in (here, *here.parents):
+    for folder in _upwards(start):
         for name in NAMES:
             if (folder / name).is_file():
                 return _short(folder / name)
-        if (folder / ".git").exists():
+    return None
+
+
+def overlooked(explicit: str | None, environ: Mapping[str, str], start: Path) -> str | None:
+    """A file that `find` passes by for its ending, `fallback-gate.yml`, on the way to what it finds."""
+    if named(explicit, environ) is not None:
+        return None
+    for folder in _upwards(start):
+        for name in NAMES:
+            other = (folder / name).with_suffix(".yml")
+            if other.is_file():
+                return _short(other)
+        if any((folder / name).is_file() for name in NAMES):
             return None
     return None
+
+
+def not_read(path: str) -> str:
+    """What to say of an overlooked file."""
+    usual = path.removesuffix(".yml") + ".yaml"
+    return f"{path} is there and not read: rename it to {usual}, or name it with --policy"
+
+
+def _upwards(start: Path) -> Iterator[Path]:
+    """The folders from here to the root of the repository, or of the file system."""
+    here = start.absolute()
+    for folder in (here, *here.parents):
+        yield folder
+        if (folder / ".git").exists():
+            return
 
 
 def named(explicit: str | None, environ: Mapping[str, str]) -> str | None:

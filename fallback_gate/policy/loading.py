@@ -102,15 +102,24 @@ class _Family:
         try:
             return self._shelf.read(reference, document.LARGEST + 1)
         except (FileNotFoundError, NotADirectoryError):
-            hint = (
-                f"builtin:{reference}" if reference in shipped.names() else "builtin:NAME for a shipped one"
-            )
-            return f"the policy {shown(reference)} does not exist; name a file, or {hint}"
+            return f"the policy {shown(reference)} does not exist; {self._hint(reference)}"
         except IsADirectoryError:
             return f"the policy {shown(reference)} is a folder; name a file"
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             return f"the policy {shown(reference)} can't be read ({why}); name a readable file"
+
+    def _hint(self, reference: str) -> str:
+        """What may be meant by a file that is not there."""
+        if reference in shipped.names():
+            return f"name a file, or builtin:{reference}"
+        from difflib import get_close_matches
+
+        folder, name = os.path.split(reference)
+        near = get_close_matches(name, self._shelf.beside(reference), n=1, cutoff=0.8)
+        if near:
+            return f"did you mean {shown(os.path.join(folder, near[0]))}?"
+        return "name a file, or builtin:NAME for a shipped one"
 
     def _resolved(self, reference: str, data: bytes, chain: tuple[str, ...]) -> Sheet:
         """A file's sheet, with all that it inherits."""

@@ -1,4 +1,4 @@
-"""Room 5: what a policy's owner should know: exceptions that rot.
+"""Room 5: what a policy's owner should know: exceptions that rot, and hot entries that are misspelled.
 
 An expired entry is as if it were not there, so it must be named; one that nothing needs any more, or
 that lets everything go, should not stay. Shipped entries are ours to keep tidy and are left out.
@@ -9,26 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from fallback_gate.model import Finding
+from fallback_gate.model import Decision, Finding
 from fallback_gate.policy.entry import ColdEntry, Policy, UnhotEntry
 from fallback_gate.policy.globs import is_wild
+from fallback_gate.policy.near import cold_hint, hot_hint, unmatched
+from fallback_gate.policy.shipped import PREFIX
 
 SOON = timedelta(days=14)
 
 
-def notes(policy: Policy, findings: Sequence[Finding], today: date) -> tuple[str, ...]:
-    """Notes on a policy after a run, a sentence each; they decide nothing."""
-    return tuple(_notes(policy, findings, today))
+def notes(policy: Policy, findings: Sequence[Finding], today: date, ran: bool = True) -> tuple[str, ...]:
+    """Notes on a policy after a run, a sentence each; they decide nothing.
+
+    `ran`: whether the logs show anything that ran; else no entry is called idle.
+    """
+    return tuple(_notes(policy, findings, today, ran))
 
 
-def _notes(policy: Policy, findings: Sequence[Finding], today: date) -> Iterator[str]:
+def _notes(policy: Policy, findings: Sequence[Finding], today: date, ran: bool) -> Iterator[str]:
     used = [finding.rule for finding in findings if finding.rule is not None]
+    let_by = [finding for finding in findings if finding.decision is not Decision.BLOCKED]
+    own = [entry for entry in policy.hot if not entry.rule.source.startswith(PREFIX)]
+    for hot in unmatched(own, findings) if let_by else ():
+        if hint := hot_hint(hot, let_by):
+            yield f"the hot entry {hot} matched nothing in this run: {hint}"
     for cold in policy.cold:
         yield from _dates("cold", cold, today)
         if _too_wide(cold):
             yield f"the cold entry {cold} names nothing and lets everything go: name what it is for"
-        if cold.expires is not None and not cold.expired(today) and cold.rule not in used:
-            yield f"the cold entry {cold} allowed nothing in this run: take it out if that stays so"
+        if ran and cold.expires is not None and not cold.expired(today) and cold.rule not in used:
+            hint = cold_hint(cold, findings) or "take it out if that stays so"
+            yield f"the cold entry {cold} allowed nothing in this run: {hint}"
     for unhot in policy.unhot:
         yield from _dates("unhot", unhot, today)
         if unhot.expires is not None and not unhot.expired(today) and not unhot.used:

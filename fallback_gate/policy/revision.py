@@ -59,6 +59,10 @@ class AtCommit(Shelf):
         inside = None if path.startswith(PREFIX) else self._inside(path)
         return super().identity(path) if inside is None else f"{self.commit}:{inside}"
 
+    def beside(self, path: str) -> list[str]:
+        """Those of this machine where the path leads out of the repository."""
+        return super().beside(path) if self._inside(path) is None else []
+
     def has(self, path: str) -> bool:
         """Whether the file is there: at this commit, or outside of the repository."""
         inside = self._inside(path)

@@ -19,6 +19,13 @@ class Shelf:
         with open(path, "rb") as file:
             return file.read(most)
 
+    def beside(self, path: str) -> list[str]:
+        """The names in the folder of a path, for a hint at a misspelled one; none where they can't be had."""
+        try:
+            return sorted(os.listdir(os.path.dirname(path) or "."))
+        except (OSError, ValueError):
+            return []
+
     def named(self, path: str) -> str:
         """The file as messages and reports name it."""
         return path

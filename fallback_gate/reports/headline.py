@@ -16,8 +16,12 @@ def waiver(verdict: Verdict) -> str | None:
     if given is None:
         return None
     by = f"release {given.release} by {given.who} until {given.expires}: {given.why} ({given.path})"
-    if given.applied:
+    if given.applied and verdict.outcome is Outcome.WAIVED:
         return safe.inline(f"waived for {by}")
+    if given.applied:
+        return safe.inline(
+            f"the waiver covers what is blocked and does not let the run through; it is for {by}"
+        )
     return safe.inline(f"waiver not applied{f', {given.problem}' if given.problem else ''}; it is for {by}")
 
 
@@ -79,13 +83,23 @@ def _blocked_sentence(verdict: Verdict) -> str:
 
 
 def _unproven_sentence(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
+    why = _what_is_open(verdict, open_gaps)
+    if verdict.waiver is None or not verdict.waiver.applied:
+        return f"nothing forbidden was seen, but {why}"
+    names = words.distinct(words.op(finding.event) for finding in verdict.decided(Decision.BLOCKED))
+    many = f"{words.number(len(names), 'operator')} are" if names[1:] else f"{names[0]} is" if names else ""
+    waived = many or "the limit that is exceeded is"
+    return f"{waived} waived, but the run is unproven, which a waiver does not cover: {why}"
+
+
+def _what_is_open(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
+    """Why the run is unproven."""
     kinds = words.distinct(kind.value for gap in open_gaps for kind in gap.kinds)
     if kinds:
-        return f"nothing forbidden was seen, but the evidence could not have shown {words.listed(kinds, 6)}"
+        return f"the evidence could not have shown {words.listed(kinds, 6)}"
     whys = [gap.why for gap in open_gaps]
     whys += [*verdict.reasons, *(log.problem for log in verdict.logs if log.problem)]
-    why = words.sentence(whys[0]) if whys else "the evidence is incomplete"
-    return f"nothing forbidden was seen, but {why}"
+    return words.sentence(whys[0]) if whys else "the evidence is incomplete"
 
 
 def _pass_sentence(verdict: Verdict) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from fallback_gate.model import EXIT_CODES, Decision, Finding, LogReport, Outcome, ProcessVerdict
+from fallback_gate.model.aliases import called
 from fallback_gate.policy.entry import Policy
 from fallback_gate.verdict.proof import lacking
 
@@ -14,17 +15,20 @@ def expectations(
     policy: Policy,
     wanted: Iterable[tuple[int, str]] = (),
     sealed: Collection[int] = (),
+    known: Collection[str] = (),
 ) -> list[str]:
     """What is expected of the run and the logs do not show, a sentence each.
 
     `wanted`: numbers of ranks that others than the policy ask for, and who asks; `sealed`: the ranks that
-    sealed logs tell of themselves.
+    sealed logs tell of themselves. `known`: the compilers that logs may show.
     """
     missing = []
     seen = {compiler.name for process in processes for compiler in process.compilers}
     for name in policy.expect_compilers:
-        if name not in seen:
-            missing.append(f"the policy expects the compiler {name}, and no log shows it")
+        names = called(name, known) or (name,)  # of a family, any
+        if seen.isdisjoint(names):
+            hint = "" if not known or names[0] in known else _nearest(name, known)
+            missing.append(f"the policy expects the compiler {name}, and no log shows it{hint}")
     asked = [*wanted] if policy.expect_ranks is None else [(policy.expect_ranks, "the policy"), *wanted]
     ranks = {process.rank for process in processes if process.rank is not None}.union(sealed)
     for number, who in dict(asked).items():
@@ -33,6 +37,13 @@ def expectations(
             listed = ", ".join(map(str, absent[:8])) + (" ..." if len(absent) > 8 else "")
             missing.append(f"{who} expects {number} ranks; in no log are {len(absent)}: {listed}")
     return missing
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches  # for mistakes alone
+
+    near = get_close_matches(name.lower(), known, n=1)
+    return f": no reader or rule has that name{f', the nearest is {near[0]}' if near else ''}"
 
 
 def proven(

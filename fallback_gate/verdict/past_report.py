@@ -27,8 +27,10 @@ from fallback_gate.model import (
     State,
 )
 from fallback_gate.model import environment as environments
+from fallback_gate.model.claims import ClaimState
 from fallback_gate.model.environment import Environment
 from fallback_gate.model.history import Number
+from fallback_gate.model.measures import State as Standing
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import nearest
 from fallback_gate.policy.document import Key, Page, shown
@@ -57,6 +59,7 @@ class PastReport:
     problem: str | None  # why it might not show every fallback
     environment: Environment = Environment()
     numbers: tuple[Number, ...] = ()
+    exceeded: tuple[str, ...] = ()  # limits, one sentence or name each
 
 
 def is_report(path: str) -> bool:
@@ -120,7 +123,16 @@ def _report(page: Page, path: str) -> PastReport:
         problem=_problem(top, processes),
         environment=environments.read(top.get("environment"), path),
         numbers=tuple(_numbers(top.get("measurements"))),
+        exceeded=tuple(_exceeded(top)),
     )
+
+
+def _exceeded(top: dict[str, Any]) -> Iterator[str]:
+    """The limits that block: budgets and `max_count` by their sentences, the others by their state."""
+    yield from (reason for reason in _texts(top.get("reasons")) if ", exceeded by " in reason)
+    for one in (*_mappings(top.get("measurements")), *_mappings(top.get("claims"))):
+        if one.get("state") in (Standing.EXCEEDED.value, ClaimState.MISSED.value):
+            yield _text(one.get("name")) or _text(one.get("metric")) or "a figure"
 
 
 def _numbers(value: object) -> Iterator[Number]:

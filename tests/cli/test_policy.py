@@ -220,7 +220,10 @@ def test_each_shipped_policy_is_right_on_its_own_cases(name: str) -> None:
 
 def test_lint_for_machines_and_by_logs(tried: Path) -> None:
     found = json.loads(said("policy", "lint", tried, "--logs", FIXED, "-f", "json", *TODAY, code=1))
-    assert [(one["code"], one["source"].rpartition(":")[2]) for one in found] == [("unused", "3")]
+    assert [(one["code"], one["source"].rpartition(":")[2]) for one in found] == [
+        ("unneeded", "2"),
+        ("unused", "3"),
+    ]
     assert "expires on" in said("policy", "lint", tried, "--within", "200", *TODAY)
     assert "expires on" in said("policy", "lint", tried, "--within", "200", "--strict", *TODAY, code=1)
     assert "expired on" in said("policy", "lint", tried, "--today", "2027-04-01", code=1)
@@ -315,3 +318,16 @@ def test_a_limit_is_waived_as_a_whole_alone(tmp_path: Path) -> None:
     asked = ("--release", "1", "--who", "me", "--why", "w", "--expires", "2026-12-31")
     assert "--all" in str(run("waiver", "new", report, *asked).exception)
     assert "events: all" in said("waiver", "new", report, *asked, "--all")
+
+
+def test_fingerprints_do_not_waive_a_budget_beside_them(tmp_path: Path) -> None:
+    policy, report, file = tmp_path / "p.yaml", tmp_path / "r.json", tmp_path / "w.yaml"
+    policy.write_text("version: 1\nbudgets: {op_fallback: 1}\n", encoding="utf-8")
+    report.write_text(said("check", CUSTOM, "-p", policy, "-f", "json", code=1), encoding="utf-8")
+    asked = ("--release", "1", "--who", "me", "--why", "w", "--expires", "2026-12-31")
+    refused = str(run("waiver", "new", report, *asked, "-o", file).exception)
+    assert "the budget for op_fallback is 1, exceeded by" in refused
+    assert "only --all does" in refused
+    assert not file.exists()
+    said("waiver", "new", report, *asked, "--all", "-o", file)
+    said("check", CUSTOM, "-p", policy, "--waiver", file, "--release", "1", *TODAY)

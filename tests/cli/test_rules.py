@@ -94,6 +94,10 @@ def test_explain(id: str, words: list[str]) -> None:
         ("pytorch", "torch.compile"),
         ("onnx", "onnxruntime"),
         ("sglang", "SGLang"),
+        ("trt", "tensorrt"),
+        ("ort", "onnxruntime"),
+        ("hpu", "gaudi"),
+        ("torch_compile", "torch.compile"),
     ],
 )
 def test_explain_knows_the_names_that_people_use(id: str, name: str) -> None:
@@ -104,6 +108,12 @@ def test_explain_lists_a_family() -> None:
     result = CliRunner().invoke(cli, ["explain", "tvm"])
     assert result.exit_code == 2
     assert "tvm.build, tvm.byoc, tvm.relax" in result.output
+
+
+def test_a_list_of_what_people_call_a_compiler() -> None:
+    assert run("rules", "list", "-c", "trt") == run("rules", "list", "-c", "tensorrt")
+    listed = run("rules", "list", "-c", "TVM")
+    assert {line.split()[0][:4] for line in listed.splitlines()} == {"tvm-"}
 
 
 def test_explain_a_marker() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from fallback_gate.policy import find
-from fallback_gate.policy.find import NAMES
+from fallback_gate.errors import PolicyError
+from fallback_gate.policy import find, load
+from fallback_gate.policy.find import NAMES, not_read, overlooked
 
 
 def touch(path: Path) -> Path:
@@ -75,3 +77,42 @@ def test_it_is_named_as_seen_from_here(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "src").mkdir()
     monkeypatch.chdir(tmp_path / "src")
     assert find(None, {}, Path.cwd()) == "../.github/fallback-gate.yaml"
+
+
+def test_another_ending_is_overlooked_and_told(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    inner = tmp_path / "src"
+    inner.mkdir()
+    assert overlooked(None, {}, inner) is None
+    touch(tmp_path / ".github" / "fallback-gate.yml")
+    assert find(None, {}, inner) is None
+    told = overlooked(None, {}, inner)
+    assert told is not None
+    assert told.endswith(".github/fallback-gate.yml")
+    assert not_read("a/fallback-gate.yml").startswith("a/fallback-gate.yml is there and not read")
+    assert overlooked("p.yaml", {}, inner) is None
+    assert overlooked(None, {"FALLBACK_GATE_POLICY": "p.yaml"}, inner) is None
+    touch(tmp_path / "src" / "fallback-gate.yaml")  # nearer, so the search ends before the other one
+    assert overlooked(None, {}, inner) is None
+    touch(tmp_path / "src" / "fallback-gate.yml")
+    assert overlooked(None, {}, inner) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("fallback-gate.yml", "did you mean 'fallback-gate.yaml'?"),
+        ("falback-gate.yaml", "did you mean 'fallback-gate.yaml'?"),
+        ("model.yaml", "name a file, or builtin:NAME"),
+        ("llm-decode", "builtin:llm-decode"),
+        ("gone/p.yaml", "name a file, or builtin:NAME"),
+    ],
+)
+def test_a_policy_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, hint: str
+) -> None:
+    touch(tmp_path / "fallback-gate.yaml")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match="does not exist") as caught:
+        load(name, date(2026, 12, 1))
+    assert hint in str(caught.value)

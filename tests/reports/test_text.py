@@ -180,6 +180,24 @@ def test_quiet() -> None:
     ]
 
 
+def test_a_waiver_does_not_cover_what_is_unproven() -> None:
+    waived = sample.waived_run()
+    assert waived.waiver is not None
+    open_run = replace(waived, outcome=Outcome.UNPROVEN, exit_code=3, reasons=("the policy expects 2 ranks",))
+    page = lines(open_run, width=160)
+    assert page[0] == (
+        "UNPROVEN (exit 3): gate_attn is waived, but the run is unproven, which a waiver does not cover: "
+        "the policy expects 2 ranks"
+    )
+    assert page[1].startswith(
+        "  waiver  the waiver covers what is blocked and does not let the run through; it is for"
+    )
+    two = replace(open_run, findings=(sample.blocked(), sample.blocked(sample.sort_event())))
+    assert "2 operators are waived, but the run is unproven" in lines(two, width=160)[0]
+    limit = replace(open_run, findings=(sample.allowed(),))
+    assert "the limit that is exceeded is waived, but the run is unproven" in lines(limit, width=160)[0]
+
+
 def test_waiver_heads_the_report() -> None:
     page = lines(RUNS["waived"], width=140)
     assert page[:2] == [

@@ -105,6 +105,28 @@ def test_what_the_policy_expects(expect: str, ranks: list[int | None], count: in
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("tvm", "and no log shows it"),
+        ("torch.compil", "no reader or rule has that name, the nearest is torch.compile"),
+        ("zzz", "no reader or rule has that name"),
+    ],
+)
+def test_a_compiler_that_no_reader_has_is_told(name: str, hint: str, tmp_path: Path) -> None:
+    rules = policy(tmp_path, f"expect: {{compilers: [{name}]}}")
+    (missing,) = expectations([process(0)], rules, known=["torch.compile", "tvm.relax"])
+    assert missing.endswith(hint)
+
+
+def test_one_of_a_family_is_enough(tmp_path: Path) -> None:
+    rules, known = policy(tmp_path, "expect: {compilers: [torch]}"), ["torch.compile", "torch"]
+    assert expectations([process(0)], rules, known=known[:1]) == []
+    assert (
+        len(expectations([process(0)], rules, known=known)) == 1
+    )  # a compiler of the user's own is called so
+
+
+@pytest.mark.parametrize(
     ("count", "listed"), [(8, "1, 2, 3, 4, 5, 6, 7, 8"), (9, "1, 2, 3, 4, 5, 6, 7, 8 ..."), (1, "1")]
 )
 def test_the_ranks_that_no_log_shows_are_listed(count: int, listed: str, tmp_path: Path) -> None:
