@@ -16,6 +16,7 @@ import click
 from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Verdict
 from fallback_gate.reports import FORMATS, WITH_PLACES, safe
+from fallback_gate.sources.own import marked
 
 
 class OutputError(GateError):
@@ -114,7 +115,11 @@ def deliver(
 ) -> None:
     """Write the files of `--output` by the `report` of each format, and those `beside`; then print what is
     `shown` anyway and what goes to `-`. Raises as `to_files`."""
-    files = [(path, report(name)) for name, path in output if path != "-"]
+    files = [
+        (path, report(name) if _is_stream(path) else marked(name, _data(report(name))))
+        for name, path in output
+        if path != "-"
+    ]
     to_files([*files, *beside], keep)
     printed = [report(name) for name, path in output if path == "-"]
     for text in printed if shown is None else [shown, *printed]:
@@ -129,11 +134,11 @@ def must_be_writable(output: Sequence[tuple[str, str]], keep: Sequence[str]) -> 
     _must_not_clash(paths, keep)
     for path in paths:
         place = Path(os.path.realpath(path))
-        if place.exists() and not place.is_file() and not place.is_dir():
-            continue  # a device or a pipe, which opening would disturb
         try:
             if place.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if _is_stream(path):
+                continue  # which opening would disturb
             above = next(folder for folder in place.parents if os.path.lexists(folder))
             with tempfile.TemporaryDirectory(dir=above, prefix=".fallback-gate-"):
                 pass
@@ -190,7 +195,7 @@ def to_files(reports: Sequence[tuple[str, str | bytes]], keep: Sequence[str] = (
     Raises `OutputError`, also where a report would take the place of another one or of a file in `keep`.
     """
     places = _must_not_clash([path for path, _ in reports], keep)
-    streams = [path for path, _ in reports if os.path.exists(path) and not os.path.isfile(path)]
+    streams = [path for path, _ in reports if _is_stream(path)]
     written: list[tuple[str, str]] = []
     path = ""
     try:
@@ -225,6 +230,11 @@ def _must_not_clash(paths: Sequence[str], keep: Sequence[str]) -> list[str]:
 def _unwritable(path: str, problem: OSError) -> OutputError:
     why = problem.strerror or str(problem)
     return OutputError(f"cannot write the report {path}: {why}; name another place")
+
+
+def _is_stream(path: str) -> bool:
+    """A device or a pipe."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _beside(place: Path, report: str | bytes) -> str:

@@ -67,6 +67,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         reasons=(*exceeded, *missing, *around.open),
         notes=(
             *(() if options.strict else (*unknown, *smells)),
+            *(f"{log.path}: a report of fallback-gate, not read" for log in logs if log.path not in run.logs),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(policy, findings, options.today),
             *_from_commit(terms),
@@ -145,10 +146,12 @@ def _log_reports(
 ) -> tuple[LogReport, ...]:
     """What is told of each log."""
     outcomes, told_in = {process.key: process.outcome for process in processes}, found.by_log()
-    return tuple(
+    read = (
         _log_report(log, run, {outcomes[key] for key in told_in.get(log, ()) if key in outcomes}, book)
         for log in run.logs
     )
+    reports = (LogReport(path, source.size) for path, source in run.reports.items() if path not in run.logs)
+    return (*read, *reports)
 
 
 def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
@@ -213,7 +216,7 @@ def _unrecognised(run: Run, logs: Iterable[LogReport]) -> list[str]:
     return [
         f"{log.path}: no line of a known compiler; not judged"
         for log in logs
-        if log.outcome is None and run.sources[log.path].trace is None
+        if log.outcome is None and log.path in run.logs and run.sources[log.path].trace is None
     ]
 
 
