@@ -166,7 +166,8 @@ def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport
     elif recognised:
         outcome = Outcome.PASS
     else:
-        outcome = Outcome.UNPROVEN if source.named else None
+        alone = len(run.logs) == 1  # a folder of one file is that file
+        outcome = Outcome.UNPROVEN if source.named or (alone and source.trace is None) else None
     problem = said.extent.problem
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
         problem = _nothing_known(said, book)
