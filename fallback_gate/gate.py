@@ -115,6 +115,7 @@ def check(
         raise InputError("no log was given: name files, folders or globs, or `logs` in the policy")
     sources, errors = expand(arguments, cwd)
     run = Run(key=key_of(environ), closings=_closings or {})
+    sources = run.leave_out_reports(sources)
     with reader_of(engine, jobs) as reader:
         how = partial(reader, run=run, book=by.book, hash_logs=hash_logs, progress=progress)
         how([source for source in sources if not is_trace(source)])

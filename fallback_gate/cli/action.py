@@ -26,6 +26,7 @@ from fallback_gate.model import EXIT_CODES, Outcome
 from fallback_gate.reports import safe
 
 GATE: Final = (sys.executable, "-I", "-X", "utf8", "-m", "fallback_gate")
+RECORDING: Final = "compile.log"
 SHELL: Final = ("--noprofile", "--norc", "-e", "-o", "pipefail", "-c")  # as the runner calls `shell: bash`
 ERRORS: Final = 9  # annotations: the runner shows 10 of a step
 SUMMARY_LINES: Final = 100
@@ -44,7 +45,7 @@ def record(environ: Mapping[str, str]) -> int:
     if shell is None:
         raise InputError("command: there is no bash on this runner to run it")
     folder = _new_folder(environ, "recording-")
-    call = [*GATE, "record", "--log", str(folder / "compile.log"), "--"]
+    call = [*GATE, "record", "--log", str(folder / RECORDING), "--"]
     print("::group::Run and record the command", flush=True)
     own = {name: value for name, value in environ.items() if not name.startswith(("INPUT_", "GATE_PYTHON"))}
     done = subprocess.run([*call, shell, *SHELL, environ["INPUT_COMMAND"]], cwd=place, env=own)
@@ -111,7 +112,7 @@ def arguments(
     call += [f"--{option}={value}" for option, value in options.items() if value]
     call += [f"--output={name}={path}" for name, path in reports]
     recorded = environ.get("RECORDED", "")
-    return [*call, "--", *inputs.logs, *([recorded] if recorded else [])]
+    return [*call, "--", *inputs.logs, *([f"{recorded}/{RECORDING}"] if recorded else [])]
 
 
 def outputs(
@@ -130,7 +131,9 @@ def outputs(
     }
     for decision in ("blocked", "allowed", "warned"):
         told[decision] = str(sum(event["decision"] == decision for event in events))
-    told["unproven"] = str(sum(one["verdict"] == "unproven" for one in judged))
+    states = [one["verdict"] for one in judged]
+    # Where nothing was recognised at all, it is all that was found which shows nothing.
+    told["unproven"] = str(states.count("unproven") or (len(states) if not any(states) else 0))
     for name, path in reports.items():
         told[f"report-{name}"] = path.as_posix() if report else ""
     return told

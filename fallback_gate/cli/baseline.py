@@ -59,9 +59,9 @@ def create_command(
         return _refused(output, verdict)
     after = _made(output, verdict)
     to_files([(output, baseline_file.render(after))], keep=logs_of(verdict))
-    click.echo(safe.inline(f"wrote {output}: {_many(len(after.entries))}"))
+    to_stdout(safe.inline(f"wrote {output}: {_many(len(after.entries))}"))
     for reason in _left(verdict):
-        click.echo(safe.inline(f"  not excused: {reason}"))
+        to_stdout(safe.inline(f"  not excused: {reason}"))
     return verdict.exit_code
 
 
@@ -100,19 +100,19 @@ def update_command(
     after = _made(baseline, verdict, kept)
     if kept:
         names = ", ".join(sorted({entry.compiler for entry in kept}))
-        click.echo(safe.inline(f"kept {_many(len(kept))} of {names}, which this run does not show at work"))
+        to_stdout(safe.inline(f"kept {_many(len(kept))} of {names}, which this run does not show at work"))
     with open(baseline, encoding="utf-8") as there:
         is_same = there.read() == baseline_file.render(after)
     gone, added = _only(before.entries, after.entries), _only(after.entries, before.entries)
     said = f"{_many(len(after.entries))}, {gone} gone or fewer" + (f", {added} new or more" if add else "")
     if is_same or (check and before.entries == after.entries):
-        click.echo(safe.inline(f"{baseline} is up to date: {_many(len(after.entries))}"))
+        to_stdout(safe.inline(f"{baseline} is up to date: {_many(len(after.entries))}"))
         return 0
     if check:
-        click.echo(safe.inline(f"{baseline} would change: {said}"))
+        to_stdout(safe.inline(f"{baseline} would change: {said}"))
         return EXIT_CODES[Outcome.BLOCKED]
     to_files([(baseline, baseline_file.render(after))], keep=logs_of(verdict))
-    click.echo(safe.inline(f"wrote {baseline}: {said}"))
+    to_stdout(safe.inline(f"wrote {baseline}: {said}"))
     return 0
 
 

@@ -87,12 +87,19 @@ def cli() -> None:
 
 def _complain(wrong: click.ClickException) -> None:
     """What click says of a mistake, on which the command line has a say: made safe line by line."""
+    from fallback_gate.cli.output import to_stderr
     from fallback_gate.reports import safe
 
     said = io.StringIO()
     wrong.show(said)
     for line in said.getvalue().splitlines():
-        click.echo(safe.inline(line), err=True)
+        to_stderr(safe.inline(line))
+
+
+def _say(text: str) -> None:
+    from fallback_gate.cli.output import say
+
+    say(text)
 
 
 def main() -> None:
@@ -110,28 +117,26 @@ def main() -> None:
         _complain(wrong)
         code = 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("fallback-gate: interrupted; no verdict was reached", err=True)
+        _say("interrupted; no verdict was reached")
         code = 130
     except GateError as wrong:
-        from fallback_gate.reports import safe
-
         for line in str(wrong).splitlines():
-            click.echo(f"fallback-gate: {safe.inline(line)}", err=True)
+            _say(line)
         code = wrong.exit_code
     except SystemExit as ended:  # click ends with 1 where a pipe is closed, which would read as "blocked"
         code = EXIT_USAGE if ended.code == 1 else ended.code
     except Exception as wrong:
         if isinstance(wrong, OSError) and wrong.errno in _FULL:
-            click.echo(f"fallback-gate: standard output can't be written: {wrong.strerror}", err=True)
+            _say(f"standard output can't be written: {wrong.strerror}")
             sys.exit(EXIT_USAGE)
+        from fallback_gate.cli.output import to_stderr
         from fallback_gate.reports import safe
 
         for line in traceback.format_exc().splitlines():
-            click.echo(safe.log_line(line), err=True)
-        click.echo(
+            to_stderr(safe.log_line(line))
+        to_stderr(
             f"fallback-gate {__version__}: this is a bug in fallback-gate, not a verdict "
-            f"(exit code {EXIT_BUG}). Please report the lines above with the command.",
-            err=True,
+            f"(exit code {EXIT_BUG}). Please report the lines above with the command."
         )
         code = EXIT_BUG
     sys.exit(code if isinstance(code, int) else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ import click
 from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Verdict
 from fallback_gate.reports import FORMATS, WITH_PLACES, safe
+from fallback_gate.sources.own import marked
 
 
 class OutputError(GateError):
@@ -113,11 +115,35 @@ def deliver(
 ) -> None:
     """Write the files of `--output` by the `report` of each format, and those `beside`; then print what is
     `shown` anyway and what goes to `-`. Raises as `to_files`."""
-    files = [(path, report(name)) for name, path in output if path != "-"]
+    files = [
+        (path, report(name) if _is_stream(path) else marked(name, _data(report(name))))
+        for name, path in output
+        if path != "-"
+    ]
     to_files([*files, *beside], keep)
     printed = [report(name) for name, path in output if path == "-"]
     for text in printed if shown is None else [shown, *printed]:
         to_stdout(text)
+
+
+def must_be_writable(output: Sequence[tuple[str, str]], keep: Sequence[str]) -> None:
+    """Raise `OutputError` for what `to_files` would refuse, before the work whose reports they are."""
+    import tempfile
+
+    paths = [path for _, path in output if path != "-"]
+    _must_not_clash(paths, keep)
+    for path in paths:
+        place = Path(os.path.realpath(path))
+        try:
+            if place.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if _is_stream(path):
+                continue  # which opening would disturb
+            above = next(folder for folder in place.parents if os.path.lexists(folder))
+            with tempfile.TemporaryDirectory(dir=above, prefix=".fallback-gate-"):
+                pass
+        except OSError as problem:
+            raise _unwritable(path, problem) from None
 
 
 def must_be_new(path: str | None, force: bool) -> None:
@@ -133,12 +159,12 @@ def to_new_file(path: str | None, text: str, hint: str, keep: Sequence[str]) -> 
         to_stdout(text)
         return
     to_files([(path, text)], keep)
-    click.echo(safe.inline(f"wrote {path}: {hint}"))
+    to_stdout(safe.inline(f"wrote {path}: {hint}"))
 
 
 def say(text: str) -> None:
     """One line on standard error, which no terminal and no CI runner obeys."""
-    click.echo(f"fallback-gate: {safe.inline(text)}", err=True)
+    to_stderr(f"fallback-gate: {safe.inline(text)}")
 
 
 def to_stdout(report: str) -> None:
@@ -153,20 +179,23 @@ def to_stdout(report: str) -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (nothing is left to close it)
 
 
+def to_stderr(text: str) -> None:
+    """The same on standard error: whoever read it may be gone too (`2>&1 | head`)."""
+    encoding = sys.stderr.encoding or "utf-8"
+    try:
+        click.echo(_ended(text).encode(encoding, "backslashreplace"), err=True, nl=False)
+    except BrokenPipeError:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (as above)
+
+
 def to_files(reports: Sequence[tuple[str, str | bytes]], keep: Sequence[str] = ()) -> None:
     """Write reports to their paths, all of them or none: under temporary names first, then renamed.
 
     A link stays one, and what is no file (`/dev/stderr`, a named pipe) is written to, never replaced.
     Raises `OutputError`, also where a report would take the place of another one or of a file in `keep`.
     """
-    places = [os.path.realpath(path) for path, _ in reports]
-    inputs = {os.path.realpath(path) for path in keep if path}
-    for real in places:
-        if real in inputs:
-            raise OutputError(f"the report {real} would overwrite an input; name another place")
-        if places.count(real) > 1:
-            raise OutputError(f"two reports go to {real}; name another place for one")
-    streams = [path for path, _ in reports if os.path.exists(path) and not os.path.isfile(path)]
+    places = _must_not_clash([path for path, _ in reports], keep)
+    streams = [path for path, _ in reports if _is_stream(path)]
     written: list[tuple[str, str]] = []
     path = ""
     try:
@@ -180,11 +209,32 @@ def to_files(reports: Sequence[tuple[str, str | bytes]], keep: Sequence[str] = (
                 with open(path, "wb") as stream:
                     stream.write(_data(report))
     except OSError as problem:
-        why = problem.strerror or str(problem)
-        raise OutputError(f"cannot write the report {path}: {why}; name another place") from None
+        raise _unwritable(path, problem) from None
     finally:
         for temporary, _ in written:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _must_not_clash(paths: Sequence[str], keep: Sequence[str]) -> list[str]:
+    """Where these paths really are. Raises `OutputError` where one is that of another, or in `keep`."""
+    places = [os.path.realpath(path) for path in paths]
+    inputs = {os.path.realpath(path) for path in keep if path}
+    for real in places:
+        if real in inputs:
+            raise OutputError(f"the report {real} would overwrite an input; name another place")
+        if places.count(real) > 1:
+            raise OutputError(f"two reports go to {real}; name another place for one")
+    return places
+
+
+def _unwritable(path: str, problem: OSError) -> OutputError:
+    why = problem.strerror or str(problem)
+    return OutputError(f"cannot write the report {path}: {why}; name another place")
+
+
+def _is_stream(path: str) -> bool:
+    """A device or a pipe."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _beside(place: Path, report: str | bytes) -> str:

@@ -24,7 +24,16 @@ from fallback_gate.cli.options import (
     reports,
     together,
 )
-from fallback_gate.cli.output import for_terminal, publish, run_at, say, to_stdout, wants_color
+from fallback_gate.cli.output import (
+    for_terminal,
+    must_be_writable,
+    publish,
+    run_at,
+    say,
+    to_stderr,
+    to_stdout,
+    wants_color,
+)
 from fallback_gate.errors import GateError, InputError
 from fallback_gate.model import Recorded, Verdict
 from fallback_gate.reports import FORMATS, WITH_EXCERPTS, safe
@@ -99,6 +108,7 @@ def record_command(
         )
     if check:
         _load(by)
+        must_be_writable(output, keep=[log, *_files(by)])
     from fallback_gate.capture.record import record
 
     done = record(
@@ -150,10 +160,16 @@ def _print_environment(command: tuple[str, ...]) -> None:
 
 def _load(by: Mapping[str, Any]) -> None:
     """Load what judges once before a long run, so that a mistake in it is told at once."""
-    from fallback_gate.judging.files import Names, read
+    from fallback_gate.judging.files import Names
+    from fallback_gate.judging.terms import Options, terms
 
     names = Names(by["policy"], by["rules"], by["baseline"], by["waiver"])
-    read(names, os.environ, Path.cwd(), day(by["today"]))
+    terms(names, Options(day(by["today"]), by["release"] or ""), Path.cwd(), os.environ)
+
+
+def _files(by: Mapping[str, Any]) -> list[str]:
+    """The files that judge, which no report may take the place of."""
+    return [by["policy"] or "", by["baseline"] or "", by["waiver"] or "", *by["rules"]]
 
 
 def _judged(log: str, by: Mapping[str, Any], output: tuple[tuple[str, str], ...], ended: Ended) -> int:
@@ -186,10 +202,9 @@ def _judged(log: str, by: Mapping[str, Any], output: tuple[tuple[str, str], ...]
         exit_code_of="command" if failed else "gate",
     )
     verdict = replace(verdict, recorded=recorded)
-    kept = [by["policy"] or "", by["baseline"] or "", by["waiver"] or "", *by["rules"]]
-    publish(verdict, output, format=None, keep=kept)
+    publish(verdict, output, format=None, keep=_files(by))
     in_color = wants_color("auto", os.environ, sys.stderr.isatty())
-    click.echo(for_terminal(verdict, color=in_color), err=True, nl=False)
+    to_stderr(for_terminal(verdict, color=in_color))
     return _said(ended, verdict)
 
 

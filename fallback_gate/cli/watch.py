@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 
 from fallback_gate.cli.job import Job
 from fallback_gate.cli.options import BASELINE, EXPECT_RANKS, JUDGING, form, reports
-from fallback_gate.cli.output import publish, run_at, say, to_stdout
+from fallback_gate.cli.output import must_be_writable, publish, run_at, say, to_stderr, to_stdout
 from fallback_gate.errors import InputError
 from fallback_gate.model import Finding
 from fallback_gate.reports import FORMATS, live
@@ -80,6 +79,8 @@ def watch_command(
     if exit_on is None and job is not None:
         exit_on = "hot" if names_hot else "blocked"
     in_text = format == "text"
+    kept = [policy or "", baseline or "", *rules]
+    must_be_writable(output, keep=kept)
     watch = Watch(logs, by, lambda finding: _tell(finding, err=not in_text), cwd=cwd, environ=os.environ)
     _await(watch.missing)
     ended = False
@@ -100,14 +101,14 @@ def watch_command(
     verdict = watch.verdict()
     if job and exit_on and not ended and watch.forbids(verdict.findings, hot_only=exit_on == "hot"):
         say(job.end())
-    publish(verdict, output, format=format, keep=[policy or "", baseline or "", *rules], quiet=quiet)
+    publish(verdict, output, format=format, keep=kept, quiet=quiet)
     return verdict.exit_code
 
 
 def _tell(finding: Finding, *, err: bool) -> None:
     """One line, at once."""
     if err:
-        click.echo(live.line(finding).encode(sys.stderr.encoding or "utf-8", "backslashreplace"), err=True)
+        to_stderr(live.line(finding))
     else:
         to_stdout(live.line(finding))
 

@@ -69,6 +69,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         notes=(
             *([not_read(terms.files.overlooked)] if terms.files.overlooked else ()),
             *(() if options.strict else (*unknown, *smells)),
+            *(f"{log.path}: a report of fallback-gate, not read" for log in logs if log.path not in run.logs),
             *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
             *policies.notes(policy, findings, options.today, ran=bool(processes or findings)),
             *_from_commit(terms),
@@ -148,10 +149,12 @@ def _log_reports(
 ) -> tuple[LogReport, ...]:
     """What is told of each log."""
     outcomes, told_in = {process.key: process.outcome for process in processes}, found.by_log()
-    return tuple(
+    read = (
         _log_report(log, run, {outcomes[key] for key in told_in.get(log, ()) if key in outcomes}, book)
         for log in run.logs
     )
+    reports = (LogReport(path, source.size) for path, source in run.reports.items() if path not in run.logs)
+    return (*read, *reports)
 
 
 def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
@@ -166,7 +169,8 @@ def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport
     elif recognised:
         outcome = Outcome.PASS
     else:
-        outcome = Outcome.UNPROVEN if source.named else None
+        alone = len(run.logs) == 1  # a folder of one file is that file
+        outcome = Outcome.UNPROVEN if source.named or (alone and source.trace is None) else None
     problem = said.extent.problem
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
         problem = _nothing_known(said, book)
@@ -216,7 +220,7 @@ def _unrecognised(run: Run, logs: Iterable[LogReport]) -> list[str]:
     return [
         f"{log.path}: no line of a known compiler; not judged"
         for log in logs
-        if log.outcome is None and run.sources[log.path].trace is None
+        if log.outcome is None and log.path in run.logs and run.sources[log.path].trace is None
     ]
 
 

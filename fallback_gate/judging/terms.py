@@ -49,11 +49,11 @@ def terms(
 
     Raises PolicyError for what is invalid, and InputError for a waiver without the release that it is for.
     """
-    if names.waiver is not None and not options.release:
-        raise InputError("a waiver holds for one release: name it with --release NAME")
     if policy_ref is None:
         files = read(names, environ, cwd, options.today)
     else:
         files, _ = read_at(policy_ref, names, environ, cwd, options.today)
+    if names.waiver is not None and not options.release:
+        raise InputError("a waiver holds for one release: name it with --release NAME")
     book = Book(READERS, (*files.policy.rules, *files.rules))
     return Terms(files._replace(policy=by_known_names(files.policy, book.readers)), book, options)

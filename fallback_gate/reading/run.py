@@ -45,6 +45,13 @@ class Run:
     seals: dict[str, Seal] = field(default_factory=dict)
     key: bytes | None = None  # of the seals
     closings: Mapping[str, int] = field(default_factory=dict)  # by log: records that are known to be genuine
+    reports: dict[str, Source] = field(default_factory=dict)  # of our own, which are not read
+
+    def leave_out_reports(self, sources: Iterable[Source]) -> list[Source]:
+        """The sources that are to be read; reports of our own are only remembered."""
+        sources = list(sources)
+        self.reports |= {source.path: source for source in sources if source.is_report}
+        return [source for source in sources if not source.is_report]
 
     def take(self, source: Source, reading: Reading) -> None:
         """Keep what a log says, by its seal."""

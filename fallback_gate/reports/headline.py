@@ -41,7 +41,7 @@ def headline(verdict: Verdict) -> str:
 
 def _not_judged(verdict: Verdict) -> str:
     left = sum(log.outcome is None for log in verdict.logs) if verdict.outcome else 0
-    if not left:
+    if not left or (left == len(verdict.logs) and verdict.outcome is Outcome.UNPROVEN):
         return ""
     return (
         f"; {left:,} of {words.number(len(verdict.logs), 'file')} {'was' if left == 1 else 'were'} not judged"
@@ -99,6 +99,9 @@ def _what_is_open(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
         return f"the evidence could not have shown {words.listed(kinds, 6)}"
     whys = [gap.why for gap in open_gaps]
     whys += [*verdict.reasons, *(log.problem for log in verdict.logs if log.problem)]
+    if not whys and verdict.logs and not any(log.outcome for log in verdict.logs):
+        many = f"any of the {len(verdict.logs):,} files that were found"
+        whys = [f"no known compiler speaks in {many if len(verdict.logs) > 1 else 'the file that was found'}"]
     return words.sentence(whys[0]) if whys else "the evidence is incomplete"
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from fallback_gate.errors import Unreadable
 from fallback_gate.sources import archive
 from fallback_gate.sources.names import is_url, real, shown
+from fallback_gate.sources.own import is_report
 from fallback_gate.sources.remote import Remote
 from fallback_gate.sources.source import Source
 
@@ -115,6 +116,7 @@ class _Search:
                 return
             with open(place, "rb", buffering=0) as file:
                 head = file.read(4)
+                is_own = not named and is_report(file)
         except (OSError, ValueError) as error:
             self.errors.append(f"{shown(path)}: can't be read: {getattr(error, 'strerror', None) or error}")
             return
@@ -122,7 +124,7 @@ class _Search:
             with open(place, "rb") as opened:
                 self._archive(shown(path), place, opened, key, named=named, size=status.st_size)
         else:
-            self._keep(key, Source(shown(path), named, status.st_size, place))
+            self._keep(key, Source(shown(path), named, status.st_size, place, is_report=is_own))
 
     def _url(self, url: str) -> None:
         """Keep what a URL names: one object, or all below a folder or that match a pattern."""

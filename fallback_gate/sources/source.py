@@ -35,7 +35,8 @@ class Source(NamedTuple):
     `size`: bytes of the file on disk, or of the member once out of its archive; None for a pipe.
     `file` is where it stands, on disk or behind a URL (None: standard input), `member` which part of that
     archive it is, `once` says that its bytes are gone when read, `problem` why it can't be read at all,
-    `trace` that it is a structured trace which the seal of another log covers.
+    `trace` that it is a structured trace which the seal of another log covers, `is_report` that it is a
+    report of our own, which was found beside logs.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Source(NamedTuple):
     once: bool = False
     problem: str | None = None
     trace: Trace | None = None
+    is_report: bool = False
 
     def open(
         self, *, limit: int = compression.LIMIT, key: bytes | None = None, looks: bool = False

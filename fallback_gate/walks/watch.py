@@ -171,7 +171,7 @@ class Watch:
                 sources += expand([argument], self._cwd)[0]
             else:
                 sources.append(Source(shown(argument), named=True, file=self._cwd / argument))
-        for source in sources:
+        for source in self._run.leave_out_reports(sources):
             if source.member is not None or source.problem or isinstance(source.file, Remote):
                 raise InputError(f"{source.path}: no log that can grow; judge it with `fallback-gate check`")
             if source.key not in self._logs and not is_trace(source):

@@ -83,6 +83,18 @@ def test_silence_fails_by_default(workspace: Path) -> None:
     assert "TORCH_LOGS" in done.summary.replace("\\", "")
 
 
+def test_files_without_a_compiler_count_where_there_is_nothing_else(workspace: Path) -> None:
+    (workspace / "found").mkdir()
+    for name in "ab":
+        (workspace / "found" / name).write_text("no compiler here\n", encoding="utf-8")
+    done = act(workspace, "found", policy="builtin:strict")
+    assert (done.code, done.outputs["unproven"]) == (3, "2"), done.log
+    assert "no known compiler speaks in any of the 2 files that were found" in done.summary
+    (workspace / "found" / "a").unlink()
+    done = act(workspace, "found", policy="builtin:strict")
+    assert (done.code, done.outputs["unproven"]) == (3, "1"), done.log
+
+
 @pytest.mark.parametrize(
     ("log", "fail_on", "code"),
     [

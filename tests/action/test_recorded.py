@@ -44,6 +44,12 @@ def test_a_command_is_recorded_and_judged(workspace: Path) -> None:
     assert "bash done" in done.log
 
 
+def test_a_recording_without_a_compiler_counts_as_unproven(workspace: Path) -> None:
+    done = run(workspace, {"command": "echo nothing to compile", "policy": "builtin:strict"}, HERE)
+    assert (done.code, done.outputs["verdict"], done.outputs["unproven"]) == (3, "unproven", "1"), done.log
+    assert "not judged" not in done.summary
+
+
 @pytest.mark.skipif(os.name == "nt", reason="bash names folders its own way there")
 def test_a_command_sees_the_job_as_it_is(workspace: Path) -> None:
     done = run(workspace, {"command": "env; pwd; command -v python3"}, HERE, environ={"MINE": "yes"})

@@ -185,6 +185,30 @@ def test_check_ends_with_the_command_s_exit_code_where_it_failed(tmp_path: Path)
     }  # fmt: skip
 
 
+@POSIX
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(("--check",), 1), (("--check", "-o", "text=-"), 1), (("--check", "-p", "missing.yaml"), 2)],
+)
+def test_a_reader_that_is_gone_changes_no_exit_code(
+    options: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "fallback_gate", "record", *options]
+            + ["--", sys.executable, "-c", BLOCKING],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=writing,
+            stderr=writing,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == code
+
+
 def test_a_wrong_policy_is_told_before_a_long_run(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("version: 1\nnmae: x\n", encoding="utf-8")
     done = record(tmp_path, "print('ran')", "--check", "--policy", "bad.yaml")
@@ -221,6 +245,45 @@ def test_whatever_judges_is_read_before_a_long_run(option: str, tmp_path: Path) 
     assert done.returncode == 2
     assert b"missing.yaml" in done.stderr
     assert b"ran" not in done.stdout
+
+
+def test_a_waiver_without_its_release_is_told_before_a_long_run(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text(
+        "release: r1\nwho: Ada\nwhy: a known one\nexpires: 2026-12-01\nevents: all\n", encoding="utf-8"
+    )
+    done = record(tmp_path, "print('ran')", "--check", "--waiver", "w.yaml")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--release" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ("html=a-file/x.html",),
+        ("html=a-folder",),
+        ("html=compile.log",),
+        ("html=x", "json=./x"),
+        pytest.param(
+            ("html=/proc/nope/x.html",), marks=pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+        ),
+    ],
+)
+def test_a_place_for_a_report_is_tried_before_a_long_run(outputs: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a-file").touch()
+    (tmp_path / "a-folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    options = [word for output in outputs for word in ("-o", output)]
+    done = record(tmp_path, "print('ran')", "--check", *options)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"name another place" in done.stderr
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != ".git"] == before
+
+
+def test_trying_a_place_leaves_no_folder_that_the_command_makes(tmp_path: Path) -> None:
+    program = f"import os; os.mkdir('out'); {PRINT_CLEAN}"
+    done = record(tmp_path, program, "--check", "-o", "html=out/new/x.html")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out" / "new").iterdir()] == ["x.html"]
 
 
 @pytest.mark.parametrize(
