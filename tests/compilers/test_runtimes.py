@@ -116,6 +116,56 @@ def test_a_session_is_proven_by_its_placement_and_its_end(lines: list[str], stat
     assert states(said, "onnxruntime")["device_fallback"] is state
 
 
+ONE_GONE = block((CUDA, ["Conv (c)", "MatMul (m)"]), ("QNNExecutionProvider", ["Relu (r)"]))
+
+
+@pytest.mark.parametrize("at", range(len(ONE_GONE)))
+def test_a_placement_that_lost_any_line_proves_nothing(at: int, read: Read) -> None:
+    whole = states(read(BEGIN, *ONE_GONE, END), "onnxruntime")["device_fallback"]
+    lost = states(read(BEGIN, *ONE_GONE[:at], *ONE_GONE[at + 1 :], END), "onnxruntime")["device_fallback"]
+    assert (whole, lost is State.PROVEN) == (State.PROVEN, False)
+
+
+@pytest.mark.parametrize("at", [1, 2, 4, 5, 6])  # 3: the two nodes of one group may stand in any order
+def test_a_placement_with_two_lines_in_the_wrong_order_proves_nothing(at: int, read: Read) -> None:
+    lines = [BEGIN, *ONE_GONE, END]
+    lines[at], lines[at + 1] = lines[at + 1], lines[at]
+    assert states(read(*lines), "onnxruntime")["device_fallback"] is not State.PROVEN
+
+
+OTHER = f"session providers: ['DmlExecutionProvider', '{CPU}']"
+SAME = f"session providers: ['{CUDA}', '{CPU}']"
+PLACED = [BEGIN, HEADER, ALL, END]
+
+
+def test_a_provider_that_was_lost_on_the_way_is_no_further_session(read: Read) -> None:
+    using = f"['{TENSORRT}', '{CUDA}', '{CPU}']"
+    retry = [f"EP Error: boom using {using}", f"Falling back to ['{CUDA}', '{CPU}'] and retrying."]
+    assert (
+        states(read(f"providers={using}", *retry, *PLACED, SAME), "onnxruntime")["device_fallback"]
+        is State.PROVEN
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([f"loading a.onnx with providers=['{CUDA}', '{CPU}']", *PLACED, SAME], State.PROVEN),  # one session
+        ([*PLACED, SAME, *PLACED, SAME], State.PROVEN),
+        ([*PLACED, SAME, *PLACED, OTHER], State.PROVEN),
+        ([OTHER.replace("session", "available"), *PLACED, SAME], State.PROVEN),
+        ([OTHER, *PLACED, SAME], State.UNPROVEN),
+        ([*PLACED, SAME, OTHER], State.UNPROVEN),
+        ([*PLACED, SAME, SAME], State.UNPROVEN),
+        ([*PLACED, SAME, f"session providers: ['{CPU}']"], State.UNPROVEN),
+    ],
+)
+def test_each_session_that_lists_its_providers_owes_a_placement(
+    lines: list[str], state: State, read: Read
+) -> None:
+    assert states(read(*lines), "onnxruntime")["device_fallback"] is state
+
+
 def test_all_on_the_cpu_is_a_fallback_where_another_provider_was_asked(read: Read) -> None:
     asked = "2026-11-30 00:18:28.7 [I:onnxruntime:, cuda_execution_provider.cc:2304 GetCapability] CUDA kernel not found in registries for Op type: TopK node name: t"
     said = read(BEGIN, HEADER, ALL_CPU, END, BEGIN, asked, HEADER, ALL_CPU, END)
