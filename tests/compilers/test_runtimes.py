@@ -314,6 +314,83 @@ def test_a_reference_kernel_in_a_form_of_the_programs_own(
     assert states(said, "openvino") == {"reference_kernel": State.UNOBSERVABLE}
 
 
+def clean_table(*, times: tuple[float, ...] = (0.25, 0.5, 0.03), total: float = 0.78) -> list[str]:
+    """A table of counters without a reference kernel, laid out as benchmark_app does."""
+    rows = [
+        f"{f'MatMul_{at}':<20} {'Status.EXECUTED':<20} layerType: {'FullyConnected':<20} execType: {'jit_avx512_f32':<20} "
+        f"realTime (ms): {time:<10.3f} cpuTime (ms): {time:<10.3f}"
+        for at, time in enumerate(times)
+    ]
+    return [
+        "[ INFO ] Performance counts for 0-th infer request",
+        *rows,
+        f"Total time:     {total} milliseconds",
+    ]
+
+
+TABLE = clean_table()
+NO_ROW = [TABLE[0], TABLE[1], *TABLE[3:]]
+MICROSECONDS = [*TABLE[:-1], "Total time:     780 microseconds"]  # before 2022: the unit that is not checked
+
+
+@pytest.mark.parametrize("width", [*range(60, 95), 200])
+def test_a_table_of_counters_cut_at_a_column_proves_nothing(width: int, read: Read) -> None:
+    found = states(read(*(line[:width] for line in TABLE)), "openvino")["reference_kernel"]
+    whole = width > TABLE[1].index("realTime (ms): ") + len("realTime (ms): 0.250")
+    assert found is (State.PROVEN if whole else State.UNPROVEN)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (TABLE, State.PROVEN),
+        (clean_table(total=0.7804), State.PROVEN),
+        (MICROSECONDS, State.PROVEN),
+        (NO_ROW, State.UNPROVEN),
+        ([TABLE[0], TABLE[-1]], State.UNPROVEN),
+        (TABLE[:-1], State.UNPROVEN),
+    ],
+)
+def test_a_table_of_counters_adds_up(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "openvino")["reference_kernel"] is state
+
+
+AUTO = "[00:04:55.7264]I[schedule.cpp:17][AUTO] "
+AUTO_BEGINS, AUTO_ENDS = AUTO + "scheduler starting", AUTO + "scheduler ending"
+AUTO_MADE = AUTO + "device:CPU compiling model finished"
+STEPS = ["[Step 1/11] Parsing and validating input arguments", "[Step 7/11] Loading the model to the device"]
+EXECUTED = [
+    "executed graph: layerType primitiveType runtimePrecision name",
+    "  Output                   unknown_f32                  f32    logits/sink_port_0",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([*STEPS, *TABLE], State.PROVEN),
+        ([*STEPS, *TABLE, *TABLE], State.PROVEN),  # two requests of one model
+        ([*STEPS, *TABLE, *STEPS, *TABLE], State.PROVEN),
+        ([*STEPS, *EXECUTED], State.UNPROVEN),  # of another program: benchmark_app prints none
+        ([*STEPS[1:], *EXECUTED], State.UNPROVEN),
+        ([*STEPS, *STEPS, *TABLE], State.UNPROVEN),
+        ([*STEPS, *TABLE, *TABLE, *STEPS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, *EXECUTED, AUTO_ENDS], State.PROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_MADE, *EXECUTED], State.PROVEN),  # one for a start, one to go on with
+        ([*STEPS, AUTO_BEGINS, AUTO_MADE, *TABLE, AUTO_ENDS], State.PROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_ENDS, *EXECUTED], State.UNPROVEN),
+        ([AUTO_MADE, AUTO_ENDS, *EXECUTED], State.UNPROVEN),
+        ([*EXECUTED, AUTO_BEGINS, AUTO_MADE, AUTO_ENDS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_BEGINS, AUTO_MADE, *EXECUTED, AUTO_ENDS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_ENDS], State.UNOBSERVABLE),
+    ],
+)
+def test_each_model_of_openvino_that_is_compiled_owes_a_table(
+    lines: list[str], state: State, read: Read
+) -> None:
+    assert states(read(*lines), "openvino")["reference_kernel"] is state
+
+
 def test_the_operators_outside_openvinos_partitions_are_named(read: Read) -> None:
     head = "DEBUG:openvino.frontend.pytorch.torchdynamo.partition:Graph module {} partitioning <lambda>("
     body = [
