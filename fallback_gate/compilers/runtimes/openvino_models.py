@@ -11,6 +11,7 @@ A model that a program compiles for a device by name is told by nobody.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from re import Match
 
@@ -46,7 +47,8 @@ def _runs_without(evidence: Evidence) -> bool:
         before = int(said)
     tables = [at for at, _ in _at(evidence, COUNTERS)]
     ends = [*begun[1:], max([*tables, *begun], default=0) + 1]
-    return any(not any(start < at < end for at in tables) for start, end in zip(begun, ends, strict=False))
+    runs = zip(begun, ends, strict=False)
+    return any(bisect_left(tables, start) == bisect_left(tables, end) for start, end in runs)
 
 
 def _scheduled_without(evidence: Evidence) -> bool:
