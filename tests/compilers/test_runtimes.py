@@ -447,6 +447,24 @@ def test_the_names_of_an_operator_of_the_edge_dialect(node: str, op: str, also: 
     assert also <= set(names)
 
 
+HEADED = "|    | op_type | occurrences_in_delegated_graphs | occurrences_in_non_delegated_graphs |"
+DELEGATED = [HEADED, "|  0 | aten_mm_default | 4 | 0 |", "|  1 | getitem | 0 | 2 |", "|  2 | Total | 4 | 2 |"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (DELEGATED, State.PROVEN),
+        ([HEADED, DELEGATED[1], DELEGATED[3]], State.UNPROVEN),  # a row outside the delegates is lost
+        ([HEADED, *DELEGATED[2:]], State.PROVEN),  # the one that is lost has none outside
+        ([HEADED, DELEGATED[1], DELEGATED[3], DELEGATED[2]], State.UNPROVEN),
+        ([HEADED, DELEGATED[1], "|  1 | aten_topk_default", DELEGATED[3]], State.UNPROVEN),
+    ],
+)
+def test_the_table_of_executorch_adds_up(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "executorch")["op_fallback"] is state
+
+
 @pytest.mark.parametrize(
     ("log", "compiler", "kind", "needs"),
     [
