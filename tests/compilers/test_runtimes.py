@@ -116,6 +116,56 @@ def test_a_session_is_proven_by_its_placement_and_its_end(lines: list[str], stat
     assert states(said, "onnxruntime")["device_fallback"] is state
 
 
+ONE_GONE = block((CUDA, ["Conv (c)", "MatMul (m)"]), ("QNNExecutionProvider", ["Relu (r)"]))
+
+
+@pytest.mark.parametrize("at", range(len(ONE_GONE)))
+def test_a_placement_that_lost_any_line_proves_nothing(at: int, read: Read) -> None:
+    whole = states(read(BEGIN, *ONE_GONE, END), "onnxruntime")["device_fallback"]
+    lost = states(read(BEGIN, *ONE_GONE[:at], *ONE_GONE[at + 1 :], END), "onnxruntime")["device_fallback"]
+    assert (whole, lost is State.PROVEN) == (State.PROVEN, False)
+
+
+@pytest.mark.parametrize("at", [1, 2, 4, 5, 6])  # 3: the two nodes of one group may stand in any order
+def test_a_placement_with_two_lines_in_the_wrong_order_proves_nothing(at: int, read: Read) -> None:
+    lines = [BEGIN, *ONE_GONE, END]
+    lines[at], lines[at + 1] = lines[at + 1], lines[at]
+    assert states(read(*lines), "onnxruntime")["device_fallback"] is not State.PROVEN
+
+
+OTHER = f"session providers: ['DmlExecutionProvider', '{CPU}']"
+SAME = f"session providers: ['{CUDA}', '{CPU}']"
+PLACED = [BEGIN, HEADER, ALL, END]
+
+
+def test_a_provider_that_was_lost_on_the_way_is_no_further_session(read: Read) -> None:
+    using = f"['{TENSORRT}', '{CUDA}', '{CPU}']"
+    retry = [f"EP Error: boom using {using}", f"Falling back to ['{CUDA}', '{CPU}'] and retrying."]
+    assert (
+        states(read(f"providers={using}", *retry, *PLACED, SAME), "onnxruntime")["device_fallback"]
+        is State.PROVEN
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([f"loading a.onnx with providers=['{CUDA}', '{CPU}']", *PLACED, SAME], State.PROVEN),  # one session
+        ([*PLACED, SAME, *PLACED, SAME], State.PROVEN),
+        ([*PLACED, SAME, *PLACED, OTHER], State.PROVEN),
+        ([OTHER.replace("session", "available"), *PLACED, SAME], State.PROVEN),
+        ([OTHER, *PLACED, SAME], State.UNPROVEN),
+        ([*PLACED, SAME, OTHER], State.UNPROVEN),
+        ([*PLACED, SAME, SAME], State.UNPROVEN),
+        ([*PLACED, SAME, f"session providers: ['{CPU}']"], State.UNPROVEN),
+    ],
+)
+def test_each_session_that_lists_its_providers_owes_a_placement(
+    lines: list[str], state: State, read: Read
+) -> None:
+    assert states(read(*lines), "onnxruntime")["device_fallback"] is state
+
+
 def test_all_on_the_cpu_is_a_fallback_where_another_provider_was_asked(read: Read) -> None:
     asked = "2026-11-30 00:18:28.7 [I:onnxruntime:, cuda_execution_provider.cc:2304 GetCapability] CUDA kernel not found in registries for Op type: TopK node name: t"
     said = read(BEGIN, HEADER, ALL_CPU, END, BEGIN, asked, HEADER, ALL_CPU, END)
@@ -264,6 +314,83 @@ def test_a_reference_kernel_in_a_form_of_the_programs_own(
     assert states(said, "openvino") == {"reference_kernel": State.UNOBSERVABLE}
 
 
+def clean_table(*, times: tuple[float, ...] = (0.25, 0.5, 0.03), total: float = 0.78) -> list[str]:
+    """A table of counters without a reference kernel, laid out as benchmark_app does."""
+    rows = [
+        f"{f'MatMul_{at}':<20} {'Status.EXECUTED':<20} layerType: {'FullyConnected':<20} execType: {'jit_avx512_f32':<20} "
+        f"realTime (ms): {time:<10.3f} cpuTime (ms): {time:<10.3f}"
+        for at, time in enumerate(times)
+    ]
+    return [
+        "[ INFO ] Performance counts for 0-th infer request",
+        *rows,
+        f"Total time:     {total} milliseconds",
+    ]
+
+
+TABLE = clean_table()
+NO_ROW = [TABLE[0], TABLE[1], *TABLE[3:]]
+MICROSECONDS = [*TABLE[:-1], "Total time:     780 microseconds"]  # before 2022: the unit that is not checked
+
+
+@pytest.mark.parametrize("width", [*range(60, 95), 200])
+def test_a_table_of_counters_cut_at_a_column_proves_nothing(width: int, read: Read) -> None:
+    found = states(read(*(line[:width] for line in TABLE)), "openvino")["reference_kernel"]
+    whole = width > TABLE[1].index("realTime (ms): ") + len("realTime (ms): 0.250")
+    assert found is (State.PROVEN if whole else State.UNPROVEN)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (TABLE, State.PROVEN),
+        (clean_table(total=0.7804), State.PROVEN),
+        (MICROSECONDS, State.PROVEN),
+        (NO_ROW, State.UNPROVEN),
+        ([TABLE[0], TABLE[-1]], State.UNPROVEN),
+        (TABLE[:-1], State.UNPROVEN),
+    ],
+)
+def test_a_table_of_counters_adds_up(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "openvino")["reference_kernel"] is state
+
+
+AUTO = "[00:04:55.7264]I[schedule.cpp:17][AUTO] "
+AUTO_BEGINS, AUTO_ENDS = AUTO + "scheduler starting", AUTO + "scheduler ending"
+AUTO_MADE = AUTO + "device:CPU compiling model finished"
+STEPS = ["[Step 1/11] Parsing and validating input arguments", "[Step 7/11] Loading the model to the device"]
+EXECUTED = [
+    "executed graph: layerType primitiveType runtimePrecision name",
+    "  Output                   unknown_f32                  f32    logits/sink_port_0",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([*STEPS, *TABLE], State.PROVEN),
+        ([*STEPS, *TABLE, *TABLE], State.PROVEN),  # two requests of one model
+        ([*STEPS, *TABLE, *STEPS, *TABLE], State.PROVEN),
+        ([*STEPS, *EXECUTED], State.UNPROVEN),  # of another program: benchmark_app prints none
+        ([*STEPS[1:], *EXECUTED], State.UNPROVEN),
+        ([*STEPS, *STEPS, *TABLE], State.UNPROVEN),
+        ([*STEPS, *TABLE, *TABLE, *STEPS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, *EXECUTED, AUTO_ENDS], State.PROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_MADE, *EXECUTED], State.PROVEN),  # one for a start, one to go on with
+        ([*STEPS, AUTO_BEGINS, AUTO_MADE, *TABLE, AUTO_ENDS], State.PROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_ENDS, *EXECUTED], State.UNPROVEN),
+        ([AUTO_MADE, AUTO_ENDS, *EXECUTED], State.UNPROVEN),
+        ([*EXECUTED, AUTO_BEGINS, AUTO_MADE, AUTO_ENDS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_BEGINS, AUTO_MADE, *EXECUTED, AUTO_ENDS], State.UNPROVEN),
+        ([AUTO_BEGINS, AUTO_MADE, AUTO_ENDS], State.UNOBSERVABLE),
+    ],
+)
+def test_each_model_of_openvino_that_is_compiled_owes_a_table(
+    lines: list[str], state: State, read: Read
+) -> None:
+    assert states(read(*lines), "openvino")["reference_kernel"] is state
+
+
 def test_the_operators_outside_openvinos_partitions_are_named(read: Read) -> None:
     head = "DEBUG:openvino.frontend.pytorch.torchdynamo.partition:Graph module {} partitioning <lambda>("
     body = [
@@ -318,6 +445,24 @@ def test_the_names_of_an_operator_of_the_edge_dialect(node: str, op: str, also: 
     names = names_of(node)
     assert names[0] == op
     assert also <= set(names)
+
+
+HEADED = "|    | op_type | occurrences_in_delegated_graphs | occurrences_in_non_delegated_graphs |"
+DELEGATED = [HEADED, "|  0 | aten_mm_default | 4 | 0 |", "|  1 | getitem | 0 | 2 |", "|  2 | Total | 4 | 2 |"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (DELEGATED, State.PROVEN),
+        ([HEADED, DELEGATED[1], DELEGATED[3]], State.UNPROVEN),  # a row outside the delegates is lost
+        ([HEADED, *DELEGATED[2:]], State.PROVEN),  # the one that is lost has none outside
+        ([HEADED, DELEGATED[1], DELEGATED[3], DELEGATED[2]], State.UNPROVEN),
+        ([HEADED, DELEGATED[1], "|  1 | aten_topk_default", DELEGATED[3]], State.UNPROVEN),
+    ],
+)
+def test_the_table_of_executorch_adds_up(lines: list[str], state: State, read: Read) -> None:
+    assert states(read(*lines), "executorch")["op_fallback"] is state
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,12 @@ def names_of(node: str) -> tuple[str, ...]:
 
 
 def table(record: Record) -> tuple[list[tuple[str, int, Line]], bool]:
-    """The rows under the header: operator and how often it is outside; and whether the table has its end."""
+    """The rows under the header: operator and how often it is outside; and whether they add up to its last row."""
     rows: list[tuple[str, int, Line]] = []
     for line in record.following(LONGEST):
         if row := _ROW.match(line.text):
             if row["op"] == "Total":
-                return rows, True
+                return rows, sum(count for _, count, _ in rows) == int(row["outside"])
             rows.append((row["op"], int(row["outside"]), line))
         elif not _RULED.match(line.text):
             break

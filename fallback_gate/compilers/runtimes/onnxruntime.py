@@ -24,6 +24,7 @@ Wording seen in 1.17, 1.20, 1.23, 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from re import Match
 
@@ -46,14 +47,31 @@ _PROVIDER = Pattern(r"'(?P<name>\w{2,60})'")
 
 
 def listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """The first provider of a printed list that takes nodes from the CPU; those that could be had were not asked for."""
+    """The first provider of a printed list that takes nodes from the CPU, and the two words before the list;
+    those that could be had were not asked for."""
     names, rest = [], match["list"]
     while found := _PROVIDER.search(rest):
         names.append(found["name"])
         rest = rest[found.end() :]
     other = next((name for name in names if onnxruntime_placement.behind(CPU, name)), CPU)
     at_hand = other != CPU and _AT_HAND.search(record.text) is not None
-    yield Sighting(marker.id, record.position, ("at hand" if at_hand else other,))
+    words = " ".join(record.text[: match.start()].split()[-2:])
+    yield Sighting(marker.id, record.position, ("at hand" if at_hand else other, words))
+
+
+_LOST = ("retry", "provider-not-created", "provider-not-available")
+
+
+def _sessions_listed(evidence: Evidence) -> int:
+    """How many sessions the program listed providers of, at least: one for each time that a list came in the
+    same words, and one for each provider but for those that a session was told to have lost."""
+    name = "onnxruntime/providers-listed"
+    asked = {facts: evidence.times(name, facts) for facts in evidence.of(name) if facts[0] != "at hand"}
+    words: Counter[str] = Counter()
+    for (_, said), count in asked.items():
+        words[said] += count
+    lost = sum(evidence.rules.get(f"onnxruntime/{rule}", 0) for rule in _LOST)
+    return max(len({provider for provider, _ in asked}) - lost, *words.values(), 0)
 
 
 _AT_HAND = Pattern(r"[Aa]vailable|AVAILABLE|[Ii]nstalled|[Ss]upported")
@@ -123,7 +141,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 def _devices(evidence: Evidence, made: int) -> Proof:
     states = {state for state, _ in evidence.of("onnxruntime/placed")}
     blocks = evidence.counts.get("onnxruntime/placed", 0)
-    listed = evidence.of("onnxruntime/providers-listed")
+    listed = {provider for provider, _ in evidence.of("onnxruntime/providers-listed")}
     why = None
     if not blocks:
         if Kind.DEVICE_FALLBACK not in evidence.reported:
@@ -134,7 +152,9 @@ def _devices(evidence: Evidence, made: int) -> Proof:
         why = "a placement of nodes is cut: lines of it are missing"
     elif blocks != made or evidence.counts.get("onnxruntime/initializing", 0) > made:
         why = "the log does not show a placement and an end for each session"
-    elif CPU in states and listed != {(CPU,)} and not _told(evidence):
+    elif _sessions_listed(evidence) > blocks:
+        why = "the program lists the providers of more sessions than have their placement in the log"
+    elif CPU in states and listed != {CPU} and not _told(evidence):
         why = "a session is on the CPU alone, and the log does not show that no other provider was asked for"
     if why:
         return Proof(State.UNPROVEN, why, None, SETTING)

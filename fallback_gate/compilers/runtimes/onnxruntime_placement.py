@@ -66,6 +66,17 @@ class Placement:
     groups: list[Group] = field(default_factory=list)
     whole: str = ""
     cut: bool = True
+    stray: bool = False  # a node ahead of the first group: whose it is, no line tells
+
+    def adds_up(self) -> bool:
+        """Whether each group has the nodes that it announces; where there is one provider alone, the block
+        says that it has all nodes, so that one group is what is left of several."""
+        providers = {group.provider for group in self.groups}
+        return (
+            not self.stray
+            and len(providers) == len(self.groups) > 1
+            and all(len(group.nodes) == group.count for group in self.groups)
+        )
 
 
 def placement(record: Record) -> Placement:
@@ -77,16 +88,18 @@ def placement(record: Record) -> Placement:
         if gap > WIDEST_GAP or _HEADER.search(line.text):
             break
         if _DONE.search(line.text):
-            found.cut = any(len(group.nodes) < group.count for group in found.groups)
+            found.cut = not found.adds_up()
             break
-        if node := found.groups and _NODE.search(line.text):
-            found.groups[-1].nodes.append((node["op"], node["name"], line))
+        if node := _NODE.search(line.text):
+            if found.groups:
+                found.groups[-1].nodes.append((node["op"], node["name"], line))
+            found.stray = found.stray or not found.groups
         elif group := _SOME.search(line.text):
             found.groups.append(Group(group["provider"], int(group["count"])))
         elif group := _LISTED.search(line.text):
             found.groups.append(_listed(group["provider"], group["nodes"], line))
         elif single := _ALL.search(line.text):
-            found.whole, found.cut = single["provider"], False
+            found.whole, found.cut = single["provider"], found.stray or bool(found.groups)
             break
         else:
             continue
@@ -138,7 +151,7 @@ def behind(provider: str, other: str) -> bool:
 def placed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Who has all nodes, or that several share them, or that the block is cut; and where it stands."""
     found = placement(record)
-    state = found.whole or ("cut" if found.cut or not found.groups else "shared")
+    state = "cut" if found.cut else found.whole or "shared"
     yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
@@ -197,7 +210,7 @@ def all_on_cpu(evidence: Evidence) -> Iterable[Report]:
     list of providers that the program printed, one for each session at least."""
     blocks = sorted((int(at), state) for state, at in evidence.of("onnxruntime/placed"))
     asked = sorted((int(at), provider) for provider, at in evidence.of("onnxruntime/provider-asked"))
-    listed = {provider for (provider,) in evidence.of("onnxruntime/providers-listed")}
+    listed = {provider for provider, _ in evidence.of("onnxruntime/providers-listed")}
     enough = evidence.counts.get("onnxruntime/providers-listed", 0) >= len(blocks)
     before = -1
     for at, state in blocks:

@@ -27,7 +27,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.runtimes import openvino_kernels, openvino_told
+from fallback_gate.compilers.runtimes import openvino_kernels, openvino_models, openvino_told
 from fallback_gate.compilers.runtimes.openvino_kernels import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -215,6 +215,7 @@ RULES = (
 )  # fmt: skip
 MARKERS = (
     *openvino_kernels.MARKERS,
+    *openvino_models.MARKERS,
     Marker(
         id="openvino/auto-selected",
         compiler=NAME,
@@ -236,13 +237,16 @@ BODIES = (
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """An executed graph that is printed whole shows each kernel."""
-    shown = {m: evidence.of(m) for m in ("openvino/graph-printed", "openvino/counters-printed")}
-    states = {state for facts in shown.values() for (state,) in facts}
+    shown = (openvino_models.GRAPHS, openvino_models.COUNTERS)
+    states = {state for marker in shown for state, _ in evidence.of(marker)}
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a model could not be compiled, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
     if "cut" in states:
         proof = Proof(State.UNPROVEN, "the executed graph is cut: rows of it are missing", None, SETTING)
+    elif states and openvino_models.without_table(evidence):
+        why = "a model was compiled of which no executed graph or table of counters is printed"
+        proof = Proof(State.UNPROVEN, why, None, SETTING)
     elif "early" in states:
         why = (
             "the graph was printed before its first request: with dynamic shapes kernels are picked only then"

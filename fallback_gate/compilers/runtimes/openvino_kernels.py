@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import isclose
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
@@ -41,7 +42,9 @@ ROW = Pattern(
     r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
 )
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
-_TOTAL = Pattern(r"^Total (?:CPU )?time:")
+_TIMED = Pattern(r"\bexecType: ?\S+\s+realTime(?: \(ms\))?: ?(?P<time>\d+(?:\.\d+)?)")
+_TOTAL = Pattern(r"^Total (?:CPU )?time:\s*(?:(?P<time>\d+(?:\.\d+)?) milliseconds)?")
+_ROUNDED = {"rel_tol": 1e-5, "abs_tol": 0.0009}  # milliseconds, printed to the microsecond
 _NUMBER = Pattern(r"_\d+$")
 _BODY = Pattern(r"\blayerType: ?(?P<type>\w{1,60})")
 _VALUE = r"[\x22']?\s{0,3}(?:=>?|:)\s{0,3}[\x22']?"  # from a key to its value, in Python, JSON, XML or YAML
@@ -151,27 +154,30 @@ def graph_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable
         nested = nested or last in WITH_BODY
         early = early or row["how"].startswith("undef")
     state = "cut" if last != "Output" else "early" if early else "nested" if nested else "whole"
-    yield Sighting(marker.id, record.position, (state,))
+    yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
 def counters_printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether a table of counters is whole: it ends in its sum."""
-    some, nested = False, False
+    """Whether a table of counters is whole: each row has its kernel, and it ends in the sum of its times."""
+    nested = False
+    times: list[float] = []
     for line in record.following(LONGEST):
-        if _TOTAL.search(line.text):
-            state = "cut" if not some else "nested" if nested else "whole"
-            yield Sighting(marker.id, record.position, (state,))
+        if total := _TOTAL.search(line.text):
+            whole = times and (total["time"] is None or isclose(sum(times), float(total["time"]), **_ROUNDED))
+            state = "cut" if not whole else "nested" if nested else "whole"
+            yield Sighting(marker.id, record.position, (state, str(record.position)))
             return
-        if not _COUNTED.search(line.text):
+        row = _TIMED.search(line.text)
+        if not row or not _COUNTED.search(line.text):
             break
-        some = True
+        times.append(float(row["time"]))
         body = _BODY.search(line.text)
         nested = nested or (body is not None and body["type"] in WITH_BODY)
-    yield Sighting(marker.id, record.position, ("cut",))
+    yield Sighting(marker.id, record.position, ("cut", str(record.position)))
 
 
 _ONE = "/layer0/ew1/Gather   Status.EXECUTED      layerType: Gather               execType: ref_any_f32          realTime (ms): 0.211      cpuTime (ms): 0.211"
-_TABLE = f"[ INFO ] Performance counts for 0-th infer request\n{_ONE}\nTotal time:     7.231 milliseconds"
+_TABLE = f"[ INFO ] Performance counts for 0-th infer request\n{_ONE}\nTotal time:     0.211 milliseconds"
 _GRAPH = """executed graph: layerType primitiveType runtimePrecision name
   Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
   Reference                ref_f32                      f32    /layer0/attn/GateAttn
