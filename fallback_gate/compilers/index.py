@@ -829,6 +829,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "falling back to XLA quantized matmul kernel": ("torch.xla",),
     "Defaulting to PJRT_DEVICE=CPU": ("torch.xla",),
     "Metric: CompileTime": ("torch.xla",),
+    "Metric: ": ("torch.xla",),
     "USE_MOE_EP_KERNEL=1 but expert": ("tpu_inference",),
     "No tuned block sizes found for flash attention": ("tpu_inference",),
     "xpose_pipeline failed for shape=": ("tpu_inference",),

@@ -283,6 +283,22 @@ def test_no_line_of_another_writer_ends_a_report_of_torch_xla(read: Read) -> Non
         assert states(cut, "torch.xla")["device_fallback"] is not State.PROVEN, at
 
 
+def test_a_report_of_torch_xla_that_another_process_begins_again(read: Read) -> None:
+    """Where a report is cut, the next process' whole one says nothing of what the first one would have counted."""
+    lines = (SAMPLES / "torch_xla/clean-report.2.9.log").read_text(encoding="utf-8").splitlines()
+    start, counted = lines.index("Metric: DeviceLockWait"), lines.index("Counter: CreateCompileHandles")
+    for cut in range(start + 2, counted + 2):
+        for again in (lines, ["", *lines], lines[start:]):
+            said = read(*lines[:cut], *again)
+            assert states(said, "torch.xla")["device_fallback"] is State.UNPROVEN, cut
+    for between in ([], ["step 12 done"]):
+        said = read(*lines, *between, *lines)
+        assert states(said, "torch.xla")["device_fallback"] is State.PROVEN
+    for cut in range(lines.index("Metric: CompileTime") + 1, counted + 1):
+        said = read(*lines[:cut], "restarted", "loaded")
+        assert states(said, "torch.xla")["device_fallback"] is State.UNPROVEN, cut
+
+
 def test_a_share_of_neuron_is_proof_where_all_that_is_left_is_named(read: Read) -> None:
     said = (
         "INFO:Neuron:Number of arithmetic operators (pre-compilation) before = 120, fused = 114, percent fused = 95.0%",
