@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
+from fallback_gate.compilers import READERS, ending
 from fallback_gate.model import State
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
@@ -57,3 +57,28 @@ def test_a_build_that_is_cut_in_a_record_or_a_torn_line(before: str, behind: str
     for tail in (*([NO_RECORD[: n + 1] for n in range(4)]), ["DEBU"], [""]):
         lines = [f"{before}{line}{behind}" for line in (*clean[: end + 1], *tail)]
         assert proven(read(*lines), "tvm.relay") == {State.UNPROVEN}, tail
+
+
+@pytest.mark.parametrize("before", ["    ", "| ", "+", "log: "])
+def test_a_summary_without_its_table(before: str, read: Read) -> None:
+    lines = [before + line for line in sample("executorch/two-models-one-table.1.5.log")]
+    assert proven(read(*lines), "executorch") == {State.UNPROVEN}
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"), [("", ""), ("| ", ""), ("+", ""), ("    ", ""), ("", "<br/>"), ("", " (stdout)")]
+)
+@pytest.mark.parametrize(
+    "end",
+    [
+        ["Traceback (most recent call last):", '  File "/app/serve.py", line 40, in <module>', "KeyError: 3"],
+        ["Segmentation fault (core dumped)"],
+        ["##[error]Process completed with exit code 137.", "Post job cleanup."],
+        ["*** SIGSEGV received", "    @     0x7f3a2c2a1520  (unknown)", "    @     0x7f3a2c2a1521  main"],
+    ],
+)
+def test_a_run_that_failed(before: str, behind: str, end: list[str], read: Read) -> None:
+    lines = [f"{before}{line}{behind}" for line in ("loading", "", "serving", *end)]
+    assert (ending.failed(reversed(lines)) or "").startswith("the run failed")
+    fine = [f"{before}{line}{behind}" for line in ("loading", "", "serving", "done")]
+    assert ending.failed(reversed(fine)) is None
