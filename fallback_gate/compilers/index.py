@@ -375,6 +375,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     ": error: ": ("iree",),
     "hal.executable public @": ("iree",),
     "hal.executable private @": ("iree",),
+    "note: see current operation:": ("iree",),
     "hip::sync_stream": ("migraphx",),
     "nonmaxsuppression: ": ("migraphx",),
     "convolution_backwards: ": ("migraphx",),

@@ -54,6 +54,19 @@ def test_another_module_that_iree_refuses(read: Read) -> None:
     assert set(states(said, "iree").values()) == {State.UNPROVEN}
 
 
+@pytest.mark.parametrize(
+    "lost", ["", "configured_module_f_dispatch_0.mlir:2:2: warning: op is not vectorized"]
+)
+def test_a_note_of_an_error_that_the_log_lost(lost: str, read: Read) -> None:
+    """IREE shows the operation behind each of its errors: a log that begins there is of a compile that failed."""
+    note = "configured_module_f_dispatch_0.mlir:1:0: note: see current operation: "
+    for lines in ([lost, note, *EXECUTABLE], [*EXECUTABLE, lost, note]):
+        assert set(states(read(*lines), "iree").values()) == {State.UNPROVEN}
+    warned = note.replace("note: see current operation: ", "warning: op is not vectorized")
+    said = read(*EXECUTABLE, warned, "  %0 = linalg.fill ins(%c : f32)", "  ^", note)
+    assert set(states(said, "iree").values()) == {State.PROVEN}
+
+
 GRAPH = "executed graph: layerType primitiveType runtimePrecision name"
 OUTPUT = "  Output                   unknown_f32                  f32    logits"
 COUNTED = "{0}_16    Status.EXECUTED      layerType: {0}      execType: unknown_i32      realTime (ms): 0.2  cpuTime (ms): 0.2"
