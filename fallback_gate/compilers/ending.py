@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import chain, islice
+from os.path import commonprefix
 
 from fallback_gate.patterns import Pattern
 
@@ -18,6 +19,7 @@ NEAR = 24  # lines from the end in which the program says that it failed, the lo
 FAR = 400  # lines of a traceback
 
 _FRAME = Pattern(r' +File "[^"]+", line \d')
+_LEAD = Pattern(r"[\s|+>]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _IGNORED = "Exception ignored in"  # while the interpreter cleans up
 _SIGNAL = (
@@ -39,7 +41,7 @@ _PROGRAM = (
     r"|(?:mpirun|mpiexec|prterun) noticed that process rank |MPI_ABORT was invoked on rank "
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
-_NATIVE_FRAME = Pattern(r" *#\d{1,3} +0x[0-9a-f]{6,16}\b| +@ +0x[0-9a-f]{6,16}\b")  # of LLVM and of glog
+_NATIVE_FRAME = Pattern(r" *#\d{1,3} +0x[0-9a-f]{6,16}\b| *@ +0x[0-9a-f]{6,16}\b")  # of LLVM and of glog
 _OF_DUMP = Pattern(r"\d{1,2}\.\t")  # what LLVM was at
 _JOB = (  # behind which a CI system still tidies up
     r"(?:##\[error\]|Error: )?(?:Process completed with exit code|Bash exited with code) '?-?[1-9]"
@@ -53,7 +55,7 @@ _PROGRAM_FAILED = Pattern(_PROGRAM)
 _JOB_FAILED = Pattern(_JOB)
 _BREAKS_OFF = Pattern(
     rf"{re.escape(_TRACEBACK)}|##\[error\]|Segmentation fault|core dumped|KeyboardInterrupt"
-    rf"|^(?:{_SIGNAL}|{_PROGRAM}|{_JOB})"
+    rf"|^[\s|+>]{{0,12}}(?:{_SIGNAL}|{_PROGRAM}|{_JOB})"
 )
 
 
@@ -73,8 +75,20 @@ def raised(lines: Iterable[str]) -> bool:
 
 def failed(lines: Iterable[str]) -> str | None:
     """Why the program that wrote the lines, given nearest to the end first, did not come to its end in order;
-    None where nothing tells so."""
+    None where nothing tells so. What a viewer put before or behind all of them is taken off."""
     some = list(islice(filter(str.strip, lines), FAR))
+    return _failed(some) or _failed(_bare(some))
+
+
+def _bare(lines: list[str]) -> list[str]:
+    """The lines without what they all begin and end with: an indentation or the bar of a table, a tag."""
+    lead = _LEAD.match(commonprefix(lines))
+    before = lead.end() if lead else 0
+    behind = len(commonprefix([line[before:][::-1] for line in lines]))
+    return [line[before : len(line) - behind] for line in lines]
+
+
+def _failed(some: list[str]) -> str | None:
     near = list(
         islice((line for line in some if not (_NATIVE_FRAME.match(line) or _OF_DUMP.match(line))), NEAR)
     )

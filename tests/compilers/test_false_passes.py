@@ -54,6 +54,19 @@ def test_another_module_that_iree_refuses(read: Read) -> None:
     assert set(states(said, "iree").values()) == {State.UNPROVEN}
 
 
+@pytest.mark.parametrize(
+    "lost", ["", "configured_module_f_dispatch_0.mlir:2:2: warning: op is not vectorized"]
+)
+def test_a_note_of_an_error_that_the_log_lost(lost: str, read: Read) -> None:
+    """IREE shows the operation behind each of its errors: a log that begins there is of a compile that failed."""
+    note = "configured_module_f_dispatch_0.mlir:1:0: note: see current operation: "
+    for lines in ([lost, note, *EXECUTABLE], [*EXECUTABLE, lost, note]):
+        assert set(states(read(*lines), "iree").values()) == {State.UNPROVEN}
+    warned = note.replace("note: see current operation: ", "warning: op is not vectorized")
+    said = read(*EXECUTABLE, warned, "  %0 = linalg.fill ins(%c : f32)", "  ^", note)
+    assert set(states(said, "iree").values()) == {State.PROVEN}
+
+
 GRAPH = "executed graph: layerType primitiveType runtimePrecision name"
 OUTPUT = "  Output                   unknown_f32                  f32    logits"
 COUNTED = "{0}_16    Status.EXECUTED      layerType: {0}      execType: unknown_i32      realTime (ms): 0.2  cpuTime (ms): 0.2"
@@ -281,6 +294,22 @@ def test_no_line_of_another_writer_ends_a_report_of_torch_xla(read: Read) -> Non
         assert [r.op for r in read(*torn, *lines[at:]).reports] == [r.op for r in whole.reports], at
         cut = read(*torn, *lines[at : last + 1])
         assert states(cut, "torch.xla")["device_fallback"] is not State.PROVEN, at
+
+
+def test_a_report_of_torch_xla_that_another_process_begins_again(read: Read) -> None:
+    """Where a report is cut, the next process' whole one says nothing of what the first one would have counted."""
+    lines = (SAMPLES / "torch_xla/clean-report.2.9.log").read_text(encoding="utf-8").splitlines()
+    start, counted = lines.index("Metric: DeviceLockWait"), lines.index("Counter: CreateCompileHandles")
+    for cut in range(start + 2, counted + 2):
+        for again in (lines, ["", *lines], lines[start:]):
+            said = read(*lines[:cut], *again)
+            assert states(said, "torch.xla")["device_fallback"] is State.UNPROVEN, cut
+    for between in ([], ["step 12 done"]):
+        said = read(*lines, *between, *lines)
+        assert states(said, "torch.xla")["device_fallback"] is State.PROVEN
+    for cut in range(lines.index("Metric: CompileTime") + 1, counted + 1):
+        said = read(*lines[:cut], "restarted", "loaded")
+        assert states(said, "torch.xla")["device_fallback"] is State.UNPROVEN, cut
 
 
 def test_a_share_of_neuron_is_proof_where_all_that_is_left_is_named(read: Read) -> None:

@@ -51,7 +51,9 @@ _LINES = (
 _REPORT = Pattern(
     r"(?:^|\s)(?:Metric: |Counter: |\s(?:TotalSamples|Accumulator|ValueRate|Rate|Percentiles|Value): )"
 )
-_OWES = Pattern(r"(?:^|\s)(?:Metric|Counter): ")  # a figure on the next line
+_NAMED = r"(?:^|\W)Metric: (?P<name>\w+)"
+_METRIC = Pattern(_NAMED)
+_COUNT = Pattern(r"\sValue: ")  # ends a counter, as a report ends
 _COMPILE_TIME = Pattern(r"(?:^|\s)Metric: CompileTime\s*$")
 _VALUE = Pattern(r"(?:^|\s)Value: (?P<count>\d{1,15})\s*$")
 
@@ -159,7 +161,7 @@ ON_CPU = Rule(
 
 def _is_torn(text: str) -> bool:
     """Whether it may be the first letters of a line of the report: the log ends within it, say."""
-    return text != "" and any(line.startswith(text.strip()) for line in _LINES)
+    return text != "" and any(line.startswith(text.strip(" \t|+")) for line in _LINES)
 
 
 def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -173,7 +175,7 @@ def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
             inside, closed = True, "Counter: xla::" in line.text or (inside and closed)
             last = line.text
             continue
-        inside, closed = False, not _OWES.search(last)
+        inside, closed = False, _COUNT.search(last) is not None
         after += bool(line.text.strip())
         broke = broke or ending.breaks_off(line.text)
         if after > FEW:
@@ -194,13 +196,47 @@ REPORT = Marker(
     read=report_end,
 )
 
+
+def begun_again(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """A metric comes twice before a counter and an empty line end the report: its process ended in the middle of it,
+    and another one began."""
+    first = any("TotalSamples: " in line.text for line in record.following(1))
+    if not first or any(_REPORT.search(line.text) for line in record.preceding(1)):
+        return
+    seen, last = {match["name"]}, record.text
+    for line in record.following(LONGEST):
+        if not any(map(str.isalnum, line.text)) and _COUNT.search(last) and "CompileTime" in seen:
+            return
+        if metric := _METRIC.search(line.text):
+            if metric["name"] in seen:
+                yield Sighting(marker.id, record.position)
+                return
+            seen.add(metric["name"])
+        last = line.text
+
+
+BEGUN_AGAIN = Marker(
+    id="torch-xla/report-begun-again",
+    compiler=NAME,
+    anchor=("Metric: ",),
+    pattern=_NAMED,
+    shows="A metrics report begins where the one before it has not ended.",
+    seen_in=SEEN,
+    matches=("Metric: DeviceLockWait\n  TotalSamples: 4\nMetric: DeviceLockWait",),
+    ignores=("the Metrics: CompileTime is high", "Metric: accuracy\nMetric: accuracy"),
+    read=begun_again,
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """A whole metrics report at the end lists every operator that ran on the CPU; other kinds have no end."""
     said = evidence.of(REPORT.id)
-    if ("ended",) in said:
+    if evidence.of(BEGUN_AGAIN.id):
+        why = "a metrics report is cut, and another one begins behind it"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
+    elif ("ended",) in said:
         why = "a metrics report ends the log: an operator that is not lowered would have a counter in it"
         shown = Proof(State.PROVEN, why, evidence.facts[REPORT.id]["ended",])
     elif ("went on",) in said:
@@ -217,7 +253,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 READER = Reader(
     name=NAME,
     rules=(COUNTER, ANALYSIS, GRU, QUANTISED, ON_CPU),
-    markers=(REPORT,),
+    markers=(REPORT, BEGUN_AGAIN),
     required=REQUIRED,
     prove=prove,
     setting=SETTING,

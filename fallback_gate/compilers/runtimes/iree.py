@@ -240,6 +240,7 @@ MARKERS = (
         ignores=("  hal.executable public @nested {",),
         read=dumped,
     ),
+    iree_errors.NOTE,
 )
 RULES = (PLAIN_PIPELINE, VMVX, SCALAR, NO_UKERNEL, GENERIC_CPU, *iree_errors.RULES)
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG, Kind.REFERENCE_KERNEL})
@@ -251,6 +252,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     states = {state for _, state in evidence.of("iree/executable-dumped")}
     if Kind.COMPILE_ERROR in evidence.reported:
         proof = Proof(State.UNPROVEN, "compiling ended in an error: nothing was compiled", None, SETTING)
+    elif evidence.of(iree_errors.NOTE.id):
+        why = "a note belongs to a diagnostic that the log lacks, which may be an error"
+        proof = Proof(State.UNPROVEN, why, None, SETTING)
     elif states == {"whole"}:
         why = "each executable is dumped to its end, with its pipeline"
         proof = Proof(State.PROVEN, why, evidence.first("iree/executable-dumped"))

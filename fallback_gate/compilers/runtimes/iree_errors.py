@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -171,6 +171,30 @@ ERROR = Rule(
             location=Location(file_of(match), int(match["at"])),
         ),
     ),
+)
+
+
+def alone(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """A note without its diagnostic, which names the same place before it: the log lost its beginning, or lines."""
+    said = [f"{match['place']}{level}: " for level in ("error", "warning", "remark")]
+    if not any(one in line.text for line in record.preceding(MOST_NOTES) for one in said):
+        yield Sighting(marker.id, record.position)
+
+
+MOST_NOTES = 60  # lines of calls between a diagnostic and its last note
+NOTE = Marker(
+    id="iree/note-alone",
+    compiler=NAME,
+    anchor=("note: see current operation:",),
+    pattern=r"(?:\.mlir(?:bc)?|<stdin>)(?P<place>\"?:\d{1,9}:\d{1,9}\)?: )note: see current operation:",
+    shows="An operation is printed for a diagnostic, mostly an error, that the log lacks.",
+    seen_in="3.13 (run), behind errors and warnings",
+    matches=("configured_module_gemm_dispatch_0.mlir:1:0: note: see current operation: ",),
+    ignores=(
+        "m.mlir:3:4: warning: op is not vectorized\n   %0 = linalg.add\n   ^\nm.mlir:3:4: note: see current operation: %0",
+        "kernel.py:3:4: note: see current operation: %0",
+    ),
+    read=alone,
 )
 
 RULES = (NOT_LEGALIZED, NOT_TRANSLATED, ERROR)

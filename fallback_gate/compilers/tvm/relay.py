@@ -66,7 +66,7 @@ def missing_record(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
     """The block of four lines; the workload's key is on the third."""
     for line in record.following(4):
         target, found, key = line.text.partition("key=")
-        if found and not target.strip():
+        if found and not any(map(str.isalnum, target)):
             yield _workload(rule, record, match, key)._replace(
                 reason=f"Cannot find tuning records for key={key}"
             )
@@ -78,13 +78,16 @@ NO_RECORD = Rule(
     id="tvm-relay/no-tuning-record",
     compiler=NAME,
     anchor=("Cannot find tuning records for:",),
-    pattern=r"Cannot find tuning records for:\s*$",
+    pattern=r"Cannot find tuning records for:",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="No tuning record fits the operator: TVM applies a default schedule.",
     help=_TUNE,
     seen_in="0.8 to 0.19, DEBUG of the logger autotvm",
-    matches=("DEBUG:autotvm:Cannot find tuning records for:",),
+    matches=(
+        "DEBUG:autotvm:Cannot find tuning records for:",
+        "DEBUG:autotvm:Cannot find tuning records for:<br/>",
+    ),
     ignores=("DEBUG:autotvm:Finish loading 10 records",),
     read=missing_record,
 )
@@ -133,7 +136,7 @@ NOT_OPTIMIZED = Rule(
     id="tvm-relay/not-optimized",
     compiler=NAME,
     anchor=("is not optimized",),
-    pattern=rf"(?:^|strategy\W{{1,4}})(?:For \w{{1,20}} target, )?(?P<op>{_OPERATOR})"
+    pattern=rf"(?:^\W{{0,12}}|strategy\W{{1,4}})(?:For \w{{1,20}} target, )?(?P<op>{_OPERATOR})"
     r"(?: with layout \w+| \w+ layout| with channel multiplier greater than 1)? (?P<reason>is not optimized(?: for [\w ]+)?)",
     kind=Kind.UNTUNED_CONFIG,
     shared_anchor=True,
@@ -195,13 +198,15 @@ _CRASH = Pattern(  # in the one line that would show that the process went on
     r"\b\w*(?:Error|Exception|Interrupt)\b|[Ee]xit(?:ed with)? (?:code|status)|[Tt]runcated|[Cc]ancel"
     r"|[Tt]ime(?:d )?out|SIG[A-Z]{3,}"
 )
+_AT_END = r"\W*(?:br|n|stdout|stderr)?\W*$"  # what a viewer or a collector puts behind a line
 _OWN = Pattern(
-    r"^\s|^$|\b(?:autotvm|te_compiler|compile_engine|strategy|topi|auto_scheduler|relay)\b|^TVM will apply|\w\.(?:cc|h|py):\d+:"
-    r"|^-{5,}$|is not optimized|^Cannot find |^Config for target=|^One or more operators have not been tuned"
-    r"|^Implementation \S+ for \S+ has cost|^\[\d\d:\d\d:\d\d\]"
+    rf"^\s|^{_AT_END}|\b(?:autotvm|te_compiler|compile_engine|strategy|topi|auto_scheduler|relay)\b|\bTVM will apply"
+    r"|\w\.(?:cc|h|py):\d+:|is not optimized|\bCannot find |\b(?:Config for )?target=|\bkey=\(|\bOne or more operators have not been tuned"
+    r"|\bImplementation \S+ for \S+ has cost|\[\d\d:\d\d:\d\d\]"
 )
 _TORN = Pattern(
-    r"(?:D(?:E(?:B(?:UG?)?)?)?|I(?:NF?)?|W(?:A(?:R(?:N(?:IN?)?)?)?)?|(?:DEBUG|INFO|WARNING)(?::\w*)?)$"
+    r"\W*(?:D(?:E(?:B(?:UG?)?)?)?|I(?:NF?)?|W(?:A(?:R(?:N(?:IN?)?)?)?)?|(?:DEBUG|INFO|WARNING)(?::\w*)?)"
+    rf"(?!\w){_AT_END}"
 )
 
 MARKERS = (
@@ -209,7 +214,7 @@ MARKERS = (
         id="tvm-relay/autotvm-debug",
         compiler=NAME,
         anchor=("Finish loading ", "Cannot find tuning records for:"),
-        pattern=r"Finish loading \d+ records|Cannot find tuning records for:\s*$",
+        pattern=r"Finish loading \d+ records|Cannot find tuning records for:",
         shows="DEBUG of the logger autotvm was on: an operator without a record is named.",
         seen_in="0.8 to 0.19",
         matches=("DEBUG:autotvm:Finish loading 10 records", "DEBUG:autotvm:Cannot find tuning records for:"),
