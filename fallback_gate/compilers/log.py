@@ -144,10 +144,10 @@ def gather(
         for hit in scan:
             record, known, reported = hit.record, False, False
             said.closings += record.text.startswith(closing.LINE)
-            if record.text.startswith(seal.OPENING):
-                said.inner = known = True
-            if said.lost is None and book.smells(hit):
-                said.lost = lost.told(record.text)
+            if smells := book.smells(hit):
+                if record.text.startswith(seal.OPENING):
+                    said.inner = known = True
+                said.lost = said.lost or lost.told(record.text)
             for rule in book.of(hit):
                 if isinstance(rule, Rule):
                     for made in read_rule(rule, record, budget):
@@ -161,9 +161,7 @@ def gather(
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
                 waiting = _waits_in_vain(book, hit)
-                if (waiting and near_miss.opens(record, waiting)) or (
-                    not known and (waiting or book.smells(hit))
-                ):
+                if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)

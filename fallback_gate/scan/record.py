@@ -192,7 +192,8 @@ class Record:
         does one that `opens` matches with another prefix: a writer ends a record before the next one.
         """
         view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
-        own = bytes(buffer[self.start : max(self.start, buffer.find(literal, self.start, self.end))])
+        begins = 0 if buffer.startswith(literal, self.start) else buffer.find(literal, self.start, self.end)
+        own = bytes(buffer[self.start : begins]) if begins > self.start else b""
         at = mine = self.end + 1
         given = 0
         while given < limit:
