@@ -10,7 +10,7 @@ from fallback_gate.sources.source import Source
 
 _HEAD = 64 << 10  # bytes that are looked at
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\$env:\w+|%[A-Za-z_]\w*%")
-_REPORT = re.compile(rb'\A\s*\{\s*"schema":\s*"fallback-gate/')
+_REPORT = re.compile(rb'\A\s*\{\s*"schema":\s*"fallback-gate/[0-9]')
 _VERSION = re.compile(rb"^version:\s*1\s*(?:#.*)?$", re.MULTILINE)
 _KEYS = re.compile(
     rb"^(?:hot|cold|unhot|unlisted|extends|budgets|proof|expect|rules|instruments):", re.MULTILINE
