@@ -90,6 +90,13 @@ def _complain(wrong: click.ClickException) -> None:
     from fallback_gate.cli.output import to_stderr
     from fallback_gate.reports import safe
 
+    if isinstance(wrong, click.NoSuchOption) and wrong.ctx is not None:
+        from fallback_gate.cli.options import Output
+
+        name = wrong.option_name.lstrip("-")
+        taken = [one.type.formats for one in wrong.ctx.command.params if isinstance(one.type, Output)]
+        if any(name in formats for formats in taken):
+            wrong = click.NoSuchOption(wrong.option_name, possibilities=[f"-o {name}=PATH"], ctx=wrong.ctx)
     said = io.StringIO()
     wrong.show(said)
     for line in said.getvalue().splitlines():

@@ -35,7 +35,7 @@ class Day(Typed[date]):
         except ValueError:
             day = None
         if day is None or day.isoformat() != value:
-            self.fail(f"{value!r} is no date: write it as 2027-03-31", param, ctx)
+            self.fail(f"{value!r} is no date: write it as YYYY-MM-DD, such as 2027-03-31", param, ctx)
         return day
 
 

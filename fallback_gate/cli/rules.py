@@ -24,6 +24,7 @@ from fallback_gate.reports.dump import dump
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import expand
 
+_TOPICS = {"policy", "waiver", "baseline", "budget", "hot", "cold", "unhot", "unlisted", "proof", "rule"}
 _HOW = "docs/your-compiler.md shows how to write one"
 SHOWN = 20  # lines that `rules test` prints of one log
 
@@ -254,8 +255,12 @@ def _compilers(id: str) -> tuple[str, ...]:
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), 1)
+    near = get_close_matches(name, list(known), 1, 0.8)  # by less, `waiver` is near AITER
     hint = f"; the nearest is {near[0]}" if near else ""
+    if not near and "::" in name:
+        hint = ", which looks like an operator: a policy names those (docs/policy.md)"
+    elif not near and name.rstrip("s").lower() in _TOPICS:
+        hint = ": docs/policy.md and docs/baseline.md explain what policies, waivers and baselines hold"
     return f"no {what} has the name {name!r}{hint}. `fallback-gate rules list` prints all."
 
 

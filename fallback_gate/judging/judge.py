@@ -15,6 +15,7 @@ from fallback_gate.judging.weigh import costed, dearest_first, weigh
 from fallback_gate.model import Decision, Event, Finding, LogReport, Outcome, ProcessVerdict, Verdict
 from fallback_gate.policy.find import not_read
 from fallback_gate.reading.run import Run
+from fallback_gate.sources.hints import ours
 from fallback_gate.verdict import baseline as baselines
 from fallback_gate.verdict import decide
 from fallback_gate.verdict import excerpts as lines_around
@@ -40,7 +41,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         *limits.open,
         *weighed.open,
         *(ruling.open if ruling else ()),
-        *_missing(run, terms, processes),
+        *(_missing(run, terms, processes) if run.logs else ()),
         *((*smells, *unknown) if options.strict else ()),
     ]
     proven = decide.proven(processes, logs, policy, missing)
@@ -137,9 +138,9 @@ def _missing(run: Run, terms: Terms, processes: Sequence[ProcessVerdict]) -> Ite
     asked = [(options.expect_ranks, "--expect-ranks")] if options.expect_ranks is not None else []
     asked += [(seal.expect_ranks, log) for log, seal in seals if seal.expect_ranks is not None]
     ranks = [seal.rank for log, seal in seals if seal.rank is not None and run.speaks(log)]
+    yield from (f"{log}: {why}" for log, seal in seals for why in seal.off)
     known = terms.book.readers
     yield from decide.expectations(processes, terms.files.policy, asked, ranks, known=known)
-    yield from (f"{log}: {why}" for log, seal in seals for why in seal.off)
     if options.sealed:
         yield from (f"{log}: not a sealed log" for log in run.logs if not run.is_sealed(log))
 
@@ -173,7 +174,7 @@ def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport
         outcome = Outcome.UNPROVEN if source.named or (alone and source.trace is None) else None
     problem = said.extent.problem
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
-        problem = _nothing_known(said, book)
+        problem = ours(source) or _nothing_known(said, book)
     seal = run.seals.get(log)
     as_on_disk = seal is not None and source.size == said.extent.bytes
     return LogReport(

@@ -18,7 +18,7 @@ from fallback_gate.model.aliases import called
 from fallback_gate.policy import globs, regular
 from fallback_gate.policy.cover import NAMING, Asked, Covers, covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
-from fallback_gate.policy.near import cold_hint, hot_hint, unmatched
+from fallback_gate.policy.near import Near, matches_none
 from fallback_gate.policy.shipped import PREFIX
 
 PLACEHOLDER = "FILL IN"
@@ -201,14 +201,17 @@ def _claims(policy: Policy) -> Iterator[Advice]:
 
 def _unused(policy: Policy, today: date, findings: Sequence[Finding]) -> Iterator[Advice]:
     used = [finding.rule for finding in findings if finding.rule is not None]
+    near = Near(findings)
     for entry in policy.cold:
         if not entry.expired(today) and entry.rule not in used:
-            why = cold_hint(entry, findings) or "take it out if they show all builds"
+            why = near.cold_hint(entry, findings) or "take it out if they show all builds"
             text = f"the cold entry allowed nothing in these logs: {why}"
             yield Advice("unused", entry.rule.source, text)
-    for hot in unmatched(policy.hot, findings):
+    for hot in policy.hot:
+        if hot.rule in used or not matches_none(hot, findings):
+            continue
         text = "the hot entry matched nothing in these logs"
-        if hint := hot_hint(hot, findings):
+        if hint := near.hot_hint(hot):
             yield Advice("near-miss", hot.rule.source, f"{text}: {hint}")
         else:
             yield Advice("unneeded", hot.rule.source, f"{text}, and no name in them is like it")

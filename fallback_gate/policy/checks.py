@@ -48,15 +48,24 @@ def _not(page: Page, key: Key, value: object, wanted: str, advice: str) -> None:
 
 
 def mapping(
-    page: Page, key: Key, value: object, known: Collection[str], required: Collection[str] = ()
+    page: Page,
+    key: Key,
+    value: object,
+    known: Collection[str],
+    required: Collection[str] = (),
+    hints: Mapping[str, str] = {},
 ) -> dict[str, object]:
-    """A mapping with known keys; unknown ones name the nearest, missing ones are named."""
+    """A mapping with known keys; unknown ones name the nearest, missing ones are named.
+
+    `hints`: what to do instead, for unknown keys that are often written.
+    """
     if not isinstance(value, dict):
         _not(page, key, value, "a mapping", f"its keys are {', '.join(known)}")
         return {}
     for word in value:
         if word not in known:
-            advice = f"the nearest known key is {nearest(word, known)} (known here: {', '.join(known)})"
+            advice = hints.get(word) or f"the nearest known key is {nearest(word, known)}"
+            advice += f" (known here: {', '.join(known)})"
             page.complain((*key, word), f"unknown key {shown(word)}", advice)
     for word in required:
         if word not in value:

@@ -109,6 +109,12 @@ def _syntax(error: yaml.MarkedYAMLError) -> str:
     what = "; ".join(str(part) for part in (error.context, error.problem) if part)
     if "alias" in what:
         return f"this is not valid YAML: {what}; a name or glob that begins with * needs quotes"
+    if "'\\t'" in what:
+        return f"this is not valid YAML: {what}; indent with blanks, not with tabs"
+    if "mapping values are not allowed" in what:
+        return (
+            f"this is not valid YAML: {what}; put quotes around text that holds `: `, or mend the indentation"
+        )
     return f"this is not valid YAML: {what}; correct the syntax"
 
 

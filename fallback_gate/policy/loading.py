@@ -111,11 +111,11 @@ class _Family:
 
     def _hint(self, reference: str) -> str:
         """What may be meant by a file that is not there."""
-        if reference in shipped.names():
-            return f"name a file, or builtin:{reference}"
+        folder, name = os.path.split(reference)
+        if name in shipped.names():
+            return f"name a file, or builtin:{name}"
         from difflib import get_close_matches
 
-        folder, name = os.path.split(reference)
         near = get_close_matches(name, self._shelf.beside(reference), n=1, cutoff=0.8)
         if near:
             return f"did you mean {shown(os.path.join(folder, near[0]))}?"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from fallback_gate.model import Class, Event, Finding
 from fallback_gate.policy import regular
@@ -17,33 +16,83 @@ from fallback_gate.policy.globs import is_wild
 from fallback_gate.policy.match import cold_matches, hot_untold
 
 NAMING = ("op", "function", "file", "layer")
-MOST_EVENTS = 1000  # that are looked at
+MOST_EVENTS = 300  # that are looked at one by one
+MOST_NAMES = 2000
 _ALIKE = 0.85  # of 1, as difflib weighs it
 _SHORTEST = 4  # letters; shorter names are alike by chance
 
 
-def unmatched(entries: Sequence[HotEntry], findings: Sequence[Finding]) -> list[HotEntry]:
-    """The hot entries that match no event, whichever entry decided it."""
-    used = {id(finding.rule) for finding in findings if finding.rule is not None}
-    return [
-        entry
-        for entry in entries
-        if id(entry.rule) not in used
-        and all(hot_untold(entry, finding.event) is None for finding in findings)
-    ]
+class Near:
+    """The findings that an entry may nearly match, with the names in them worked out once."""
 
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self._events = [finding.event for finding in findings]
+        self._names: dict[tuple[str, bool], dict[str, str]] = {}
 
-def hot_hint(entry: HotEntry, findings: Sequence[Finding]) -> str | None:
-    """What a hot entry that matched nothing may have meant among these findings, as a question."""
-    for key in NAMING:
-        if key not in entry.asks():
-            continue
-        rest = _asking(entry, key, ())
-        beside = (one.event for one in findings if not rest.asks() or hot_untold(rest, one.event) is not None)
-        events = list(islice(beside, MOST_EVENTS))
-        if hint := _written_as_glob(entry, key, events) or _near_name(entry, key, events):
+    def hot_hint(self, entry: HotEntry) -> str | None:
+        """What a hot entry that matched nothing may have meant among these findings, as a question."""
+        for key in NAMING:
+            if key not in entry.asks():
+                continue
+            rest = _asking(entry, key, ())
+            events = None
+            if rest.asks():
+                some = self._events[:MOST_EVENTS]
+                events = [event for event in some if hot_untold(rest, event) is not None]
+            hint = _written_as_glob(entry, key, self._events if events is None else events)
+            if hint := hint or self._near_name(entry, key, events):
+                return hint
+        return None
+
+    def cold_hint(self, entry: ColdEntry, findings: Sequence[Finding]) -> str | None:
+        """Why a cold entry that allowed nothing did not allow what it nearly or wholly matches."""
+        some = findings[:MOST_EVENTS]
+        for finding in some:
+            if cold_matches(entry, finding.event):
+                return _overruled(finding)
+        hints = (_but_for(entry, finding.event) for finding in some)
+        if hint := next((hint for hint in hints if hint), None):
             return hint
-    return None
+        key = next((key for key in NAMING if key in entry.asks()), None)
+        return self._near_name(entry, key, None) if key else None
+
+    def _near_name(self, entry: Entry, key: str, events: Sequence[Event] | None) -> str | None:
+        """The name most like one of the entry's, in some events or in all."""
+        from difflib import get_close_matches  # for mistakes alone
+
+        for glob in entry.asks()[key]:
+            whole = _has_space(glob, key)
+            core = _core(glob, key, whole)
+            if len(core) < _SHORTEST:
+                continue
+            known = self._known(key, whole) if events is None else _names_of(events, key, whole)
+            letters = set(core)
+            # Letters that one of two names lacks can't match: the rest is not worth a closer look.
+            like = [one for one in known if len(letters ^ set(one)) <= (1 - _ALIKE) * (len(core) + len(one))]
+            if close := get_close_matches(core, like, n=1, cutoff=_ALIKE):
+                return f"did you mean {known[close[0]]}?"
+        return None
+
+    def _known(self, key: str, whole: bool) -> dict[str, str]:
+        if (key, whole) not in self._names:
+            self._names[key, whole] = _names_of(self._events, key, whole)
+        return self._names[key, whole]
+
+
+def matches_none(entry: HotEntry, findings: Sequence[Finding]) -> bool:
+    """Whether a hot entry matches no event, whichever entry decided it."""
+    return all(hot_untold(entry, finding.event) is None for finding in findings)
+
+
+def _names_of(events: Sequence[Event], key: str, whole: bool) -> dict[str, str]:
+    """The names in events by what is compared of them."""
+    found: dict[str, str] = {}
+    for event in events:
+        for name in _names(event, key):
+            found.setdefault(_core(name, key, whole), name)
+        if len(found) > MOST_NAMES:
+            break
+    return found
 
 
 def _written_as_glob(entry: HotEntry, key: str, events: Sequence[Event]) -> str | None:
@@ -54,7 +103,8 @@ def _written_as_glob(entry: HotEntry, key: str, events: Sequence[Event]) -> str 
     anywhere = tuple(f"*{glob.strip('*')}*" for glob in globs)  # an expression is found anywhere in a name
     for tried in (globs, anywhere):
         meant = _asking(entry, key, tried)
-        name = next((event.op for event in events if hot_untold(meant, event) is not None), None)
+        some = events[:MOST_EVENTS]
+        name = next((event.op for event in some if hot_untold(meant, event) is not None), None)
         if name is not None:
             listed = " | ".join(tried)
             return f"did you mean {listed}, which matches {name}? These are globs, not regular expressions"
@@ -65,23 +115,6 @@ def _asking(entry: HotEntry, key: str, globs: tuple[str, ...]) -> HotEntry:
     """The entry with other globs under a key, whatever it costs."""
     without_cost = replace(entry, share_of_step=None)
     return replace(without_cost, **{key: globs})  # type: ignore[arg-type]
-
-
-def _near_name(entry: Entry, key: str, events: Sequence[Event]) -> str | None:
-    from difflib import get_close_matches  # for mistakes alone
-
-    for glob in entry.asks()[key]:
-        whole = _has_space(glob, key)
-        core = _core(glob, key, whole)
-        if len(core) < _SHORTEST:
-            continue
-        known: dict[str, str] = {}
-        for event in events:
-            for name in _names(event, key):
-                known.setdefault(_core(name, key, whole), name)
-        if close := get_close_matches(core, known, n=1, cutoff=_ALIKE):
-            return f"did you mean {known[close[0]]}?"
-    return None
 
 
 def _has_space(name: str, key: str) -> bool:
@@ -112,21 +145,6 @@ def _names(event: Event, key: str) -> Iterator[str]:
             yield event.layer
     if key != "layer":
         yield from (*([at.function] if at and at.function else ()), *event.stack)
-
-
-def cold_hint(entry: ColdEntry, findings: Sequence[Finding]) -> str | None:
-    """Why a cold entry that allowed nothing did not allow what it nearly or wholly matches."""
-    some = findings[:MOST_EVENTS]
-    for finding in some:
-        if cold_matches(entry, finding.event):
-            return _overruled(finding)
-    hints = (_but_for(entry, finding.event) for finding in some)
-    if hint := next((hint for hint in hints if hint), None):
-        return hint
-    key = next((key for key in NAMING if key in entry.asks()), None)
-    if key is None:
-        return None
-    return _near_name(entry, key, [finding.event for finding in some])
 
 
 def _overruled(finding: Finding) -> str:

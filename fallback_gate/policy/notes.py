@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from fallback_gate.model import Decision, Finding
 from fallback_gate.policy.entry import ColdEntry, Policy, UnhotEntry
 from fallback_gate.policy.globs import is_wild
-from fallback_gate.policy.near import cold_hint, hot_hint, unmatched
+from fallback_gate.policy.near import Near, matches_none
 from fallback_gate.policy.shipped import PREFIX
 
 SOON = timedelta(days=14)
@@ -28,17 +28,19 @@ def notes(policy: Policy, findings: Sequence[Finding], today: date, ran: bool = 
 
 def _notes(policy: Policy, findings: Sequence[Finding], today: date, ran: bool) -> Iterator[str]:
     used = [finding.rule for finding in findings if finding.rule is not None]
-    let_by = [finding for finding in findings if finding.decision is not Decision.BLOCKED]
-    own = [entry for entry in policy.hot if not entry.rule.source.startswith(PREFIX)]
-    for hot in unmatched(own, findings) if let_by else ():
-        if hint := hot_hint(hot, let_by):
+    near_by = Near([finding for finding in findings if finding.decision is not Decision.BLOCKED])
+    for hot in policy.hot:
+        if hot.rule in used or hot.rule.source.startswith(PREFIX):
+            continue
+        if (hint := near_by.hot_hint(hot)) and matches_none(hot, findings):
             yield f"the hot entry {hot} matched nothing in this run: {hint}"
+    near = Near(findings)
     for cold in policy.cold:
         yield from _dates("cold", cold, today)
         if _too_wide(cold):
             yield f"the cold entry {cold} names nothing and lets everything go: name what it is for"
         if ran and cold.expires is not None and not cold.expired(today) and cold.rule not in used:
-            hint = cold_hint(cold, findings) or "take it out if that stays so"
+            hint = near.cold_hint(cold, findings) or "take it out if that stays so"
             yield f"the cold entry {cold} allowed nothing in this run: {hint}"
     for unhot in policy.unhot:
         yield from _dates("unhot", unhot, today)

@@ -25,6 +25,7 @@ from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
 from fallback_gate.policy.globs import comparable, is_literal
 from fallback_gate.policy.instruments import Bound
+from fallback_gate.policy.mistaken import is_another
 
 VERSION = 1
 KEYS = (
@@ -32,6 +33,13 @@ KEYS = (
     *("budgets", "proof", "expect", "logs", "rules", "tests", "instruments", "claims", "rollback"),
 )
 HOT_KEYS = (*MATCH_KEYS, "why", "share_of_step")
+HOT_HINTS = {
+    "reason": "a hot entry says so as `why`",
+    **dict.fromkeys(
+        ("owner", "expires", "ticket"), "a hot entry has none, since it allows nothing; take it out"
+    ),
+    "max_count": "a hot entry allows nothing; set `budgets`, or make it cold",
+}
 UNHOT_KEYS = (*MATCH_KEYS, "reason", "owner", "expires", "ticket")
 COLD_KEYS = (*UNHOT_KEYS, "max_count")
 BUDGET_KEYS = (*checks.KINDS, "events")
@@ -75,6 +83,8 @@ def sheet(page: Page, shipped: bool) -> Sheet:
         return Sheet()
     if value is None:
         page.complain((), "version is missing: the file is empty", "begin with `version: 1`")
+        return Sheet()
+    if is_another(page, "policy"):
         return Sheet()
     top = checks.mapping(page, (), value, KEYS)
     if isinstance(value, dict):
@@ -141,7 +151,7 @@ def _entries(
     """Each entry of a section, with its globs and what the report quotes of it."""
     for index, value in enumerate(checks.items(page, (section,), top.get(section, []))):
         key = (section, index)
-        entry = checks.mapping(page, key, value, known, required)
+        entry = checks.mapping(page, key, value, known, required, HOT_HINTS if section == "hot" else {})
         if not isinstance(value, dict):
             continue
         if not any(name in value for name in (*MATCH_KEYS, "share_of_step")):
@@ -165,7 +175,13 @@ def _hot(page: Page, top: dict[str, object]) -> tuple[HotEntry, ...]:
 
 def _unlisted(page: Page, key: Key, value: object) -> str | None:
     """What becomes of what is unlisted; a mapping says from which share of the step on it blocks."""
-    return "block" if isinstance(value, dict) else checks.choice(page, key, value, UNLISTED)
+    if isinstance(value, dict):
+        return "block"
+    if isinstance(value, str) and value.strip() and value[:1] not in ("b", "w"):  # no misspelling of the two
+        advice = "`block` blocks what no entry names, `warn` lets it pass with a warning"
+        page.complain(key, f"{shown(value)} is not known", advice)
+        return None
+    return checks.choice(page, key, value, UNLISTED)
 
 
 def _unlisted_share(page: Page, key: Key, value: object) -> float | None:

@@ -93,12 +93,16 @@ def _unproven_sentence(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
 
 
 def _what_is_open(verdict: Verdict, open_gaps: Sequence[Gap]) -> str:
-    """Why the run is unproven."""
+    """Why the run is unproven: what is wrong with a log itself before what follows from it."""
+    troubled = [log for log in verdict.logs if log.problem and log.outcome is Outcome.UNPROVEN]
+    if troubled:
+        which = f"{troubled[0].path}: " if verdict.logs[1:] else ""
+        return words.sentence(f"{which}{troubled[0].problem}")
     kinds = words.distinct(kind.value for gap in open_gaps for kind in gap.kinds)
     if kinds:
         return f"the evidence could not have shown {words.listed(kinds, 6)}"
     whys = [gap.why for gap in open_gaps]
-    whys += [*verdict.reasons, *(log.problem for log in verdict.logs if log.problem)]
+    whys += verdict.reasons
     if not whys and verdict.logs and not any(log.outcome for log in verdict.logs):
         many = f"any of the {len(verdict.logs):,} files that were found"
         whys = [f"no known compiler speaks in {many if len(verdict.logs) > 1 else 'the file that was found'}"]

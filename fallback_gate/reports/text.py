@@ -61,7 +61,7 @@ def _full(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
         ("Measured", measured.section(sheet, verdict)),
         ("Exclusions", around.exclusions(sheet, verdict)),
         ("Claims", around.claims(sheet, verdict)),
-        ("Could not be read", sheet.bullets(verdict.errors)),
+        ("Could not be read", sheet.bullets(() if _told_above(verdict) else verdict.errors)),
         ("Warned", text_sections.warned(sheet, verdict.decided(Decision.WARNED))),
         ("Allowed", text_sections.allowed(sheet, verdict)),
         ("Proof", text_sections.proofs(sheet, verdict.processes) if sheet.everything else ()),
@@ -74,6 +74,11 @@ def _answer(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     name = verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT"
     style = _STYLES[verdict.outcome] if verdict.outcome else "bold red"
     yield from sheet.answer(name, verdict.exit_code, headline(verdict), style, sheet.most_lines)
+
+
+def _told_above(verdict: Verdict) -> bool:
+    """Whether the first line has said all that could not be read."""
+    return verdict.outcome is None and len(verdict.errors) == 1 and "\n" not in verdict.errors[0]
 
 
 def _next(sheet: Sheet, verdict: Verdict, missing: Sequence[Gap]) -> Iterator[str]:

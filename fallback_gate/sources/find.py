@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive
+from fallback_gate.sources import archive, hints
 from fallback_gate.sources.names import is_url, real, shown
 from fallback_gate.sources.own import is_report
 from fallback_gate.sources.remote import Remote
@@ -81,7 +81,8 @@ class _Search:
         elif os.path.lexists(self.cwd / argument):
             self._path(Path(argument), named=True)
         elif _PATTERN.isdisjoint(argument):
-            self.errors.append(f"{shown(argument)}: no such file or folder")
+            hint = shown(hints.missing(argument, self.cwd))
+            self.errors.append(f"{shown(argument)}: no such file or folder{hint}")
         else:
             self._pattern(argument)
 
@@ -92,7 +93,8 @@ class _Search:
         for file in files:
             self._file(file, named=False)
         if not files and len(self.errors) == before:
-            self.errors.append(f"{shown(argument)}: the pattern matches no file")
+            hint = shown(hints.missing(argument, self.cwd))
+            self.errors.append(f"{shown(argument)}: the pattern matches no file{hint}")
 
     def _path(self, path: Path, *, named: bool) -> None:
         if not os.path.isdir(self.cwd / path):

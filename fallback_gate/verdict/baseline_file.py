@@ -14,6 +14,7 @@ from fallback_gate.model import Class, PolicySummary
 from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.policy import HERE, Shelf, checks, document
 from fallback_gate.policy.document import Page, shown
+from fallback_gate.policy.mistaken import is_another
 from fallback_gate.verdict.baseline import print_of
 
 LARGEST = 16 << 20  # bytes
@@ -67,6 +68,8 @@ def _checked(page: Page, path: str) -> Baseline | None:
     if page.value is None:
         if not page.problems:
             page.complain((), "the file is empty", "write one with `fallback-gate baseline create`")
+        return None
+    if is_another(page, "baseline"):
         return None
     top = checks.mapping(page, (), page.value, KEYS, KEYS)
     if "schema" in top and top["schema"] != BASELINE_SCHEMA:

@@ -13,6 +13,7 @@ from fallback_gate.errors import PolicyError
 from fallback_gate.model import Decision, Finding, Outcome, WaiverSummary
 from fallback_gate.policy import HERE, Shelf, checks, document
 from fallback_gate.policy.document import BROKEN, Page, shown
+from fallback_gate.policy.mistaken import is_another
 
 KEYS = ("release", "who", "why", "expires", "events")
 ALL = "all"
@@ -50,6 +51,8 @@ def _checked(page: Page, path: str) -> Waiver | None:
         return None
     if page.value is None:
         page.complain((), "the file is empty", f"give it {', '.join(KEYS)}")
+        return None
+    if is_another(page, "waiver"):
         return None
     said = checks.mapping(page, (), page.value, KEYS, KEYS)
     words = {key: checks.text(page, (key,), said[key]) for key in ("release", "who", "why") if key in said}
