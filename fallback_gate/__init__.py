@@ -38,3 +38,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(f"fallback_gate.{_HOMES[name]}"), name)
     raise AttributeError(name)
+
+
+def __dir__() -> list[str]:
+    """What stands here, imported yet or not."""
+    return sorted({*globals(), *__all__})

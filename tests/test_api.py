@@ -31,6 +31,7 @@ def test_the_names_that_a_user_may_import() -> None:
     assert set(fallback_gate.__all__) == {"Event", "FallbackError", "Policy", "Verdict", "check", "guard"}
     for name in fallback_gate.__all__:
         assert getattr(fallback_gate, name).__doc__
+    assert set(fallback_gate.__all__) <= set(dir(fallback_gate))
     with pytest.raises(AttributeError):
         fallback_gate.nonsense  # noqa: B018
 

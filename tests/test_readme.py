@@ -85,6 +85,10 @@ def test_the_python_example_runs() -> None:
         check=True,
     )
     assert done.stdout.splitlines()[:2] == ["blocked 1", "blocked graph_break gate_attn_disable 543"]
+    call = [sys.executable, "-c", example.replace("sample_logs", "no_logs")]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    assert done.stdout.splitlines()[1:] == ["no verdict 2"]
+    assert "no_logs" in done.stdout
 
 
 POLICIES = [

@@ -128,7 +128,9 @@ def record_command(
         say(f"{log} is not sealed: {done.problem}")
     if check:
         return _judged(log, by, output, done.ended)
-    if not done.problem:
+    if done.ended.exit_status:
+        say(f"recorded {log}; the command {_how(done.ended)}, and no such recording passes: mend it first")
+    elif not done.problem:
         say(f"recorded {log}; judge it with: fallback-gate check {log}")
     return done.ended.exit_status
 
@@ -212,9 +214,13 @@ def _said(ended: Ended, verdict: Verdict | None) -> int:
     """Say in the last line whose exit code it is."""
     outcome = verdict.outcome.value if verdict and verdict.outcome else "without a verdict"
     if ended.exit_status:
-        how = f"ended by {ended.signal}" if ended.signal else "failed"
+        how = _how(ended)
         say(f"exit code {ended.exit_status} is the command's own, which {how}; the gate says {outcome}")
         return ended.exit_status
     code = verdict.exit_code if verdict else InputError.exit_code
     say(f"exit code {code} is the gate's: {outcome}; the command itself succeeded")
     return code
+
+
+def _how(ended: Ended) -> str:
+    return f"was ended by {ended.signal}" if ended.signal else "failed"

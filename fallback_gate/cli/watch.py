@@ -83,6 +83,8 @@ def watch_command(
     must_be_writable(output, keep=kept)
     watch = Watch(logs, by, lambda finding: _tell(finding, err=not in_text), cwd=cwd, environ=os.environ)
     _await(watch.missing)
+    if not watch.is_pipe:
+        say(_how_it_ends(until_idle, stop_pid))
     ended = False
     try:
         while not watch.is_over:
@@ -111,6 +113,13 @@ def _tell(finding: Finding, *, err: bool) -> None:
         to_stderr(live.line(finding))
     else:
         to_stdout(live.line(finding))
+
+
+def _how_it_ends(until_idle: float | None, pid: int | None) -> str:
+    ends = [f"when no log has grown for {until_idle:g} s"] if until_idle else []
+    ends += [f"when process {pid} has ended"] if pid else []
+    hint = "" if ends else "; --until-idle SECONDS or --stop-pid PID would end it by itself"
+    return f"following; it ends {', '.join([*ends, 'with Ctrl-C'])}{hint}"
 
 
 def _await(missing: list[str]) -> None:

@@ -160,7 +160,7 @@ def _log_reports(
 
 def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport:
     """What is told of one log; `mine` are the outcomes of its processes."""
-    source, said = run.sources[log], run.logs[log]
+    source, said, seal = run.sources[log], run.logs[log], run.seals.get(log)
     recognised = run.speaks(log)
     outcome: Outcome | None
     if Outcome.BLOCKED in mine:
@@ -174,8 +174,7 @@ def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport
         outcome = Outcome.UNPROVEN if source.named or (alone and source.trace is None) else None
     problem = said.extent.problem
     if outcome is Outcome.UNPROVEN and not recognised and not problem:
-        problem = ours(source) or _nothing_known(said, book)
-    seal = run.seals.get(log)
+        problem = ours(source) or _nothing_known(said, book, is_recorded=seal is not None)
     as_on_disk = seal is not None and source.size == said.extent.bytes
     return LogReport(
         path=log,
@@ -189,10 +188,16 @@ def _log_report(log: str, run: Run, mine: Set[Outcome], book: Book) -> LogReport
     )
 
 
-def _nothing_known(said: LogEvidence, book: Book) -> str:
+def _nothing_known(said: LogEvidence, book: Book, *, is_recorded: bool) -> str:
     """Why a log without any known line is unproven, and how to record one that says something."""
     if not said.extent.bytes:
         return "the log is empty"
+    if is_recorded:
+        return (
+            "the recorded command ran to its end, and no known compiler spoke: is it the script that "
+            "compiles, and does a flag switch compiling on? docs/record-settings.md names compilers that no "
+            "variable makes speak"
+        )
     reader = next(reader for reader in book.readers.values() if reader.setting)
     return (
         "no line of a known compiler: at its default level a compiler may fall back without a word. "

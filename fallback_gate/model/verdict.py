@@ -72,12 +72,14 @@ class Proof:
 
 
 class CompilerProof(NamedTuple):
-    """One compiler in one process. `required` are the kinds that decide; the rest is reported."""
+    """One compiler in one process. `required` are the kinds that decide; the rest is reported. `excused` are
+    those of them that this log need not show, by the policy."""
 
     name: str
     version: str | None
     proof: Mapping[Kind, Proof]
     required: frozenset[Kind]
+    excused: frozenset[Kind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Gap(NamedTuple):
 def gaps(processes: Iterable[ProcessVerdict]) -> tuple[Gap, ...]:
     """What is still to be proven, in the order of the processes.
 
-    A process that passes owes nothing: what it leaves open was excused by the policy.
+    What the policy excuses is owed by none, and a process that passes owes nothing.
     """
     found: dict[tuple[str | None, State, tuple[Kind, ...], str, str | None], list[ProcessVerdict]] = {}
     lines: dict[tuple[str | None, State, tuple[Kind, ...], str, str | None], int | None] = {}
@@ -48,7 +48,7 @@ def gaps(processes: Iterable[ProcessVerdict]) -> tuple[Gap, ...]:
         for compiler in process.compilers:
             alike: dict[tuple[State, str, str | None], list[tuple[Kind, Proof]]] = {}
             for kind, proof in compiler.proof.items():
-                if kind in compiler.required and proof.state is not State.PROVEN:
+                if kind in compiler.required - compiler.excused and proof.state is not State.PROVEN:
                     alike.setdefault((proof.state, proof.why, proof.setting), []).append((kind, proof))
             for (state, why, setting), members in alike.items():
                 key = (compiler.name, state, tuple(kind for kind, _ in members), why, setting)
@@ -64,15 +64,18 @@ def gaps(processes: Iterable[ProcessVerdict]) -> tuple[Gap, ...]:
 def next_settings(open_gaps: Iterable[Gap]) -> tuple[str, ...]:
     """The settings that would close the gaps: environment variables on one line, then the rest in words.
 
-    Where two gaps ask for one variable with different lists of names, the line asks for both lists.
+    Where two gaps ask for one variable with different lists of names, the line asks for both lists. What a
+    setting wants beside its variables (`X=1, and a marker ...`) stands behind: the line can be copied.
     """
     variables: dict[str, list[str]] = {}
     others: list[str] = []
     for setting in dict.fromkeys(gap.setting for gap in open_gaps if gap.setting):
-        words = setting.split()
+        line, _, rest = setting.partition(", and ")
+        words = line.split()
         if not all(_ASSIGNMENT.match(word) for word in words):
             others.append(setting)
             continue
+        others += [rest] if rest else []
         for word in words:
             name, _, value = word.partition("=")
             known = variables.setdefault(name, [])

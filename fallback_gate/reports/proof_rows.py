@@ -63,7 +63,8 @@ def proof_rows(processes: Iterable[ProcessVerdict]) -> list[ProofRow]:
         for compiler in process.compilers:
             for kind, proof in compiler.proof.items():
                 required = kind in compiler.required
-                excused = required and process.outcome is Outcome.PASS and proof.state is not State.PROVEN
+                passes = process.outcome is Outcome.PASS or kind in compiler.excused
+                excused = required and passes and proof.state is not State.PROVEN
                 key = (compiler.name, kind, proof.state, required, excused, proof.why, proof.setting)
                 found.setdefault(key, []).append(process)
                 lines.setdefault(key, proof.line)

@@ -59,10 +59,15 @@ def lacking(compiler: CompilerProof, policy: Policy) -> list[tuple[Kind, Proof]]
         if kind not in compiler.required:
             continue
         proof = compiler.proof[kind]
-        excused = proof.state is State.UNOBSERVABLE and kind in policy.accept_unobservable
-        if proof.state is not State.PROVEN and not excused:
+        if proof.state is not State.PROVEN and kind not in _excused(compiler, policy):
             found.append((kind, proof))
     return found
+
+
+def _excused(compiler: CompilerProof, policy: Policy) -> frozenset[Kind]:
+    """The required kinds that this log does not show and, by the policy, need not."""
+    accepted = compiler.required.intersection(policy.accept_unobservable)
+    return frozenset(kind for kind in accepted if compiler.proof[kind].state is State.UNOBSERVABLE)
 
 
 def process_verdict(
@@ -86,7 +91,7 @@ def process_verdict(
             if log != process.log:
                 weighed = _from_another(weighed, log)
             best[name] = _pooled(best[name], weighed) if name in best else weighed
-    compilers = tuple(best.values())
+    compilers = tuple(one._replace(excused=_excused(one, policy)) for one in best.values())
     why = None
     if blocked:
         outcome = Outcome.BLOCKED

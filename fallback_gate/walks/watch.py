@@ -80,6 +80,11 @@ class Watch:
         return min((log.followed.quiet for log in self._logs.values()), default=0.0)
 
     @property
+    def is_pipe(self) -> bool:
+        """Nothing is followed but pipes, which end by themselves."""
+        return bool(self._logs) and all(isinstance(log.feed, Pipe) for log in self._logs.values())
+
+    @property
     def missing(self) -> list[str]:
         """The names that are awaited."""
         sources = (log.source for log in self._logs.values())

@@ -209,6 +209,24 @@ def test_a_reader_that_is_gone_changes_no_exit_code(
     assert done.returncode == code
 
 
+def test_a_command_that_compiled_nothing_is_not_told_to_record(tmp_path: Path) -> None:
+    done = record(tmp_path, "print('hello')", "--check")
+    said = b" ".join(done.stderr.split())
+    assert done.returncode == 3
+    assert b"the recorded command ran to its end, and no known compiler spoke" in said
+    assert b"Record the log" not in said
+    (tmp_path / "plain.log").write_text("hello\n", encoding="utf-8")
+    assert b"Record the log" in b" ".join(run(tmp_path, "check", "plain.log").stdout.split())
+
+
+def test_a_command_that_failed_is_not_to_be_judged(tmp_path: Path) -> None:
+    failed = record(tmp_path, "import sys; sys.exit(4)")
+    assert failed.returncode == 4
+    assert b"judge it with" not in failed.stderr
+    assert b"the command failed" in failed.stderr.splitlines()[-1]
+    assert b"judge it with" in record(tmp_path, "print('ran')").stderr
+
+
 def test_a_wrong_policy_is_told_before_a_long_run(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("version: 1\nnmae: x\n", encoding="utf-8")
     done = record(tmp_path, "print('ran')", "--check", "--policy", "bad.yaml")

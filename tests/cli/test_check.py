@@ -252,3 +252,18 @@ def test_a_reader_that_left_changes_no_verdict(folder: Path, arguments: list[str
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (code, b"")
+
+
+def test_a_kind_that_the_policy_excuses_is_not_among_what_is_missing(folder: Path) -> None:
+    hlo = (
+        "HloModule jit_decode_step, is_scheduled=true, entry_computation_layout={(f32[16]{0})->f32[16]{0}}\n"
+    )
+    (folder / "hlo.log").write_text(hlo, encoding="utf-8")
+    kinds = "device_fallback, reference_kernel"  # the first is not proven, the second not shown
+    (folder / "jax.yaml").write_text(f"version: 1\nproof: {{accept_unobservable: [{kinds}]}}\n", "utf-8")
+    assert b"reference_kernel" in run(folder, "check", "hlo.log").stdout
+    done = run(folder, "check", "hlo.log", "-p", "jax.yaml")
+    assert done.returncode == 3
+    assert b"device_fallback" in done.stdout
+    assert b"reference_kernel" not in done.stdout
+    assert b"fallback-gate record -- COMMAND" in done.stdout

@@ -105,3 +105,19 @@ def test_what_makes_no_sense_is_refused_at_once(tmp_path: Path, arguments: list[
     done = run(tmp_path, "watch", "never.log", *arguments)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+def test_it_says_once_that_it_follows_and_how_it_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(CLEAN)
+    done = run(tmp_path, "watch", "a.log", "--until-idle", "0.1")
+    assert (done.returncode, done.stderr.decode()) == (
+        0,
+        "fallback-gate: following; it ends when no log has grown for 0.1 s, with Ctrl-C\n",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "fallback_gate", "watch", "a.log"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as endless:  # fmt: skip
+        assert endless.stderr is not None
+        assert b"it ends with Ctrl-C; --until-idle SECONDS or --stop-pid PID" in endless.stderr.readline()
+        endless.kill()

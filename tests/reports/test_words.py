@@ -88,6 +88,9 @@ def test_gaps_merge_kinds_and_processes() -> None:
         (("X=1", "X=1"), ("X=1",)),
         (("X=1", "X=2"), ("X=1", "X=2")),
         (("build with --verbose", "X=1"), ("X=1", "build with --verbose")),
+        (("X=a, and a marker for the end", "X=b Y=2"), ("X=a,b Y=2", "a marker for the end")),
+        (("X=a, and a marker", "Y=2, and a marker"), ("X=a Y=2", "a marker")),
+        (("--log-level info, and X=1",), ("--log-level info, and X=1",)),
     ],
 )
 def test_next_settings(settings: tuple[str, ...], lines: tuple[str, ...]) -> None:

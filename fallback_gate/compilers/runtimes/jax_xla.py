@@ -13,7 +13,9 @@ no fast form for on this device is expanded: `lax.ragged_dot` on the CPU into a 
 name is left. `JAX_PLATFORMS=cuda,cpu` without a plug-in takes the CPU without a word; `cuda` alone fails. At
 INFO each machine without a TPU prints `Unable to initialize backend 'tpu'`: no fallback.
 
-**What proves the end.** Nothing: the HLO shows no callback, but does not show what was expanded before it.
+**What proves the end.** The closing record of a recorded run, which tells of each module that went to XLA. A log
+alone proves nothing: printed HLO shows its own callbacks, but not that every function was printed, nor what was
+expanded before it.
 
 Since 0.8 an instruction names a stack frame by number, which the tables at the head of its module resolve: file,
 line and all functions around it. Before, it has file and line, and no function but the compiled one. What JAX
@@ -246,7 +248,7 @@ MARKERS = (
     ),
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.REFERENCE_KERNEL})
-SETTING = "the HLO of each function printed (jax.jit(f).lower(...).compile().as_text()); no setting shows expansions made before it"
+SETTING = "fallback-gate record -- COMMAND: its closing record tells what each module held that went to XLA"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

@@ -251,7 +251,9 @@ REFUSED = Rule(
 )
 
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
-SETTING = "MLIR_ENABLE_DIAGNOSTICS=warnings,remarks with TRITON_ALWAYS_COMPILE=1, and a marker in the policy for the end"
+SETTING = (
+    "MLIR_ENABLE_DIAGNOSTICS=warnings,remarks TRITON_ALWAYS_COMPILE=1, and a marker in the policy for the end"
+)
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

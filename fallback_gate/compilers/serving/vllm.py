@@ -93,7 +93,7 @@ STARTED = Marker(
     ),
     read=sighted,
 )
-SETTING = "VLLM_LOGGING_LEVEL=DEBUG, and TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code with VLLM_DISABLE_COMPILE_CACHE=1"
+SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code VLLM_LOGGING_LEVEL=DEBUG VLLM_DISABLE_COMPILE_CACHE=1"
 REQUIRED = frozenset(
     {Kind.EAGER_FRAME, Kind.CUDAGRAPH_SKIP, Kind.UNTUNED_CONFIG, Kind.SLOWER_KERNEL, Kind.OP_FALLBACK}
 )
