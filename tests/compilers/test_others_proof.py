@@ -120,6 +120,11 @@ def test_a_log_that_is_cut_anywhere_proves_nothing(
         ("tflite", OPERATOR, BENCHMARK[1:2]),
         ("edgetpu", DEVICE, [*EDGETPU, *EDGETPU[1:4]]),
         ("edgetpu", DEVICE, [*EDGETPU[:-1], "Compilation failed!"]),
+        (
+            "edgetpu",
+            DEVICE,
+            [*EDGETPU[:-1], "Number of operations that will run on Edge TPU: 264", EDGETPU[-1]],
+        ),
         ("rknn", DEVICE, [*RKNN, RKNN[0]]),
         ("rknn", DEVICE, [*RKNN[:6], RKNN[6].replace("] 1 ", "] 2 "), *RKNN[7:]]),  # 1 is lost
         ("rknn", DEVICE, [*RKNN, RKNN[0], RKNN[-1]]),

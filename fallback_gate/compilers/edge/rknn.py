@@ -39,19 +39,20 @@ _ALWAYS = ("InputOperator", "OutputOperator")
 
 
 def layers(record: Record) -> Iterator[tuple[Line, Match[str] | None]]:
-    """The rows of the table; at its end the line that closes it, with no match."""
-    rows = 0
+    """The rows of the table; at its end the line that closes it, behind which there is no row, with no match."""
+    rows, closing = 0, None
     for line in record.following(LONGEST):
         text = _PREFIX.sub("", line.text, count=1)
         row = _ROW.match(text + " ")
         if row:
-            rows += 1
+            rows, closing = rows + 1, None
             yield line, row
         elif rows and text.startswith(("---", "Total")):
-            yield line, None
-            return
+            closing = closing or line
         elif text.strip() and not text.startswith(("---", "ID ")):
-            return
+            break
+    if closing:
+        yield closing, None
 
 
 def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
