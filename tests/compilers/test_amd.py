@@ -165,6 +165,12 @@ def test_a_value_of_another_module_is_not_followed(read: Read) -> None:
     assert read(*lines).reports == []
 
 
+@pytest.mark.parametrize("at", range(len(CLEAN) - 1))
+def test_a_program_that_lost_an_instruction_is_no_proof(at: int, read: Read) -> None:
+    lines = [COMPILED, *CLEAN[:at], *CLEAN[at + 1 :], COMPLETE]
+    assert states(read(*lines), "migraphx")["device_fallback"] is State.UNPROVEN
+
+
 def test_a_program_that_is_printed_whole_is_proof(read: Read) -> None:
     lines = [COMPILED, *CLEAN, COMPLETE]
     said = read(*lines)

@@ -107,7 +107,7 @@ def test_a_kernel_below_a_microsecond_is_told_as_not_run(
     row: str, told: str | None, state: State, read: Read
 ) -> None:
     said = read(
-        "[ INFO ] Performance counts for 0-th infer request", row, "Total time:     0.008 milliseconds"
+        "[ INFO ] Performance counts for 0-th infer request", row, f"Total time:     {row[-5:]} milliseconds"
     )
     assert [report.op for report in said.reports] == ([told] if told else [])
     assert states(said, "openvino") == {"reference_kernel": state}

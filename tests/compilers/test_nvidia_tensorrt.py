@@ -279,6 +279,8 @@ MOVED = W + "Layer '/a/Conv' (CONVOLUTION): Unsupported on DLA. Switching this l
         ([*NO_DLA, MEMORY, END], YES, NO),  # which cache was in use is not said
         ([*NO_DLA, MEMORY, CACHE], NO, NO),  # no end
         (NO_DLA, NO, NO),  # cut in the list
+        ([*NO_DLA[:2], MEMORY, CACHE, END], NO, NO),  # the rows of the GPU are lost
+        ([*NO_DLA[:3], MEMORY, NO_DLA[3], CACHE, END], NO, NO),  # one changed places with the line below
         ([LIST[0]], NO, NO),
         ([*NO_DLA, MEMORY, CACHE, END, *NO_DLA, MEMORY, CACHE], NO, NO),  # the second build did not end
         ([*NO_DLA, MEMORY, CACHE, END, LOADED, LOADED], NO, NO),  # one engine was built elsewhere

@@ -108,6 +108,13 @@ GRAPH = "INFO:torch_tensorrt.dynamo._compiler:Partitioning the graph via the fas
         (CLEAN[:-1], State.UNPROVEN),  # cut before its end
         ([line for line in DRY if "gate_attn.default: 2" not in line], State.UNPROVEN),  # lists too little
         ([line.replace("118", "0") for line in CLEAN], State.UNPROVEN),  # nothing in the graph
+        (DRY, State.PROVEN),
+        (
+            [line for line in DRY if "set to run in Torch:" not in line],
+            State.UNPROVEN,
+        ),  # whose nodes these are
+        ([line for line in CLEAN if "Operators in Engine" not in line], State.UNPROVEN),  # who has the 118
+        ([line.replace("Engine: 118", "Engine: 117") for line in CLEAN], State.UNPROVEN),  # nor who the last
         ([GRAPH], State.UNOBSERVABLE),
         ([SKIPPED], State.UNOBSERVABLE),
     ],

@@ -357,6 +357,12 @@ def test_the_table_of_rknn_tells_the_target_of_each_layer(read: Read) -> None:
     assert (report.op, report.layer, report.position) == ("Resize", "Resize:up1", 7)
 
 
+def test_a_row_of_rknn_that_changed_places_with_the_line_above_is_read(read: Read) -> None:
+    at = next(at for at, line in enumerate(TABLE) if "InputOperator" in line)
+    moved = [*TABLE[: at - 1], TABLE[at], TABLE[at - 1], *TABLE[at + 1 :]]
+    assert [report.op for report in read(*moved).reports] == ["Resize"]
+
+
 def test_a_layer_of_tidl_is_named_above_its_message(read: Read) -> None:
     (report,) = read(
         "Layer 296 -- layer name -- Squeeze_1433",

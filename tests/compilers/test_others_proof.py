@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ def test_a_log_that_is_cut_anywhere_proves_nothing(
         ("torch.xla", DEVICE, [*REPORT, *(f"step {n}" for n in range(30))]),
         ("torch.xla", DEVICE, [*REPORT, "Traceback (most recent call last):", "ValueError: x"]),
         ("torch.xla", DEVICE, [*REPORT, "Bus error", "next of the batch", *["served"] * 3]),
+        ("torch.xla", DEVICE, [*REPORT, "  Value: 3", ""]),  # of a counter that is lost
         ("neuron", DEVICE, [*NEURON, NEURON[0]]),
         ("neuron", DEVICE, [NEURON[0], NEURON[1], NEURON[3]]),
         (
@@ -118,13 +120,30 @@ def test_a_log_that_is_cut_anywhere_proves_nothing(
         ("tflite", OPERATOR, BENCHMARK[1:2]),
         ("edgetpu", DEVICE, [*EDGETPU, *EDGETPU[1:4]]),
         ("edgetpu", DEVICE, [*EDGETPU[:-1], "Compilation failed!"]),
+        (
+            "edgetpu",
+            DEVICE,
+            [*EDGETPU[:-1], "Number of operations that will run on Edge TPU: 264", EDGETPU[-1]],
+        ),
         ("rknn", DEVICE, [*RKNN, RKNN[0]]),
+        ("rknn", DEVICE, [*RKNN[:6], RKNN[6].replace("] 1 ", "] 2 "), *RKNN[7:]]),  # 1 is lost
         ("rknn", DEVICE, [*RKNN, RKNN[0], RKNN[-1]]),
         ("tidl", DEVICE, [*TIDL, TIDL[0].replace("313,", "306,")]),
     ],
 )
 def test_what_is_still_open_is_not_proven(compiler: str, kind: Kind, lines: list[str], read: Read) -> None:
     assert state(read(*lines), compiler, kind) is State.UNPROVEN
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [("DEQUANTIZE, ofm", State.UNPROVEN), ("QUANTIZE, ofm", State.PROVEN), ("no such line", State.PROVEN)],
+)
+def test_vela_names_as_many_operators_as_it_counts(gone: str, expected: State, read: Read) -> None:
+    sample = Path(__file__).parents[2] / "sample_logs" / "vela" / "quantize.5.2.log"
+    lines = sample.read_text(encoding="utf-8").splitlines()
+    said = read(*(line for line in lines if gone not in line))
+    assert state(said, "vela", DEVICE) is expected  # without both, the count itself is the event
 
 
 @pytest.mark.parametrize(

@@ -165,14 +165,15 @@ def _is_torn(text: str) -> bool:
 
 
 def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether the report is whole, and whether the program ended after it."""
-    closed, inside, after, broke, last = False, True, 0, False, record.text
+    """Whether the report is whole, each value below its counter, and whether the program ended after it."""
+    closed, inside, after, broke, last, lost = False, True, 0, False, record.text, False
     for line in record.following(LONGEST):
         if _COMPILE_TIME.search(line.text):
             closed = broke = True
             break
         if _REPORT.search(line.text) or (inside and _is_torn(line.text)):
             inside, closed = True, "Counter: xla::" in line.text or (inside and closed)
+            lost = lost or (_VALUE.search(line.text) is not None and "Counter: " not in last)
             last = line.text
             continue
         inside, closed = False, _COUNT.search(last) is not None
@@ -180,7 +181,7 @@ def report_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
         broke = broke or ending.breaks_off(line.text)
         if after > FEW:
             break
-    state = "cut" if not closed else "ended" if after <= FEW and not broke else "went on"
+    state = "cut" if lost or not closed else "ended" if after <= FEW and not broke else "went on"
     yield Sighting(marker.id, record.position, (state,))
 
 

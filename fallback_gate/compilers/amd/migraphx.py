@@ -50,6 +50,7 @@ _DRIVER = r"\[INFO\] \[[\w./-]{1,80}:\d{1,6}\] "
 _ROW = r"[\d.e+-]{1,20}ms / \d{1,9} = [\d.e+-]{1,20}ms, \d{1,4}%$"
 _DEVICE_ROW = Pattern(r"^(?:gpu|hip)::[\w:.]{1,200}: " + _ROW)
 _ANY_ROW = Pattern(r"^[@\w:.]{1,200}: " + _ROW)
+_NUMBERED = Pattern(_RUN + r"(?:[\w.-]{1,100}:)?@(?P<number>\d{1,9}) = ")
 _METADATA = ("if", "slice", "scan_slice", "select_module")  # read an index or a condition on the host
 _RETURN = Pattern(r"^(?:[\w.-]{1,100}:)?@\d{1,9} = @return\b")
 
@@ -144,16 +145,24 @@ SUMMARY = Rule(
 
 
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether the compiled program stands after it: `whole`, `cut`, or `none` for the GPU."""
+    """Whether the compiled program stands after it: `whole`, `cut`, or `none` for the GPU.
+
+    An instruction's number tells how many stand before it in its module.
+    """
     device = returned = ended = started = far = False
+    before, lost = 0, False
     waited: dict[str, tuple[int, int]] = {}
     for number, line in enumerate(record.following(LONGEST)):
         if line.text.startswith("module: "):
             started, returned = True, returned or not started
             if not returned:
                 break
-            returned = False
-        elif started and _RETURN.match(line.text):
+            returned, before = False, 0
+            continue
+        if numbered := _NUMBERED.match(line.text):
+            lost = lost or int(numbered["number"]) != before
+        before += _INSTRUCTION.match(line.text) is not None
+        if started and _RETURN.match(line.text):
             returned = True
         elif started and (found := _INSTRUCTION.match(line.text)):
             device = device or found["op"].startswith(("gpu::", "hip::"))
@@ -168,7 +177,8 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
             ended = started
             break
     far = far or len(waited) >= MOST_WAITED
-    state = "whole" if device and returned and ended and not far else "cut" if started else "none"
+    whole = device and returned and ended and not far and not lost
+    state = "whole" if whole else "cut" if started else "none"
     yield Sighting(marker.id, record.position, ("none" if started and ended and not device else state,))
 
 

@@ -39,6 +39,9 @@ _FIRST = "Edge TPU Compiler version "
 _TABLE = Pattern(r"^\s*Operator\s{1,60}Count\s{1,60}Status\s*$")
 _ROW = Pattern(r"^\s*(?P<op>[A-Za-z]\w{0,80})\s+(?P<count>\d{1,9})\s+(?P<status>[A-Z]\S.*\S)\s*$")
 _NUMBER = Pattern(r"Number of operations that will run on CPU: (?P<count>\d{1,9})\s*$")
+_PARTLY = Pattern(
+    r"not all operations are supported by the Edge TPU|operations that will run on Edge TPU: \d"
+)
 _BEGIN = Pattern(r"^\s*(?:Started a compilation timeout timer|Input model: )")
 _END = Pattern(r"^\s*Compilation (?P<how>succeeded|failed)!")
 
@@ -51,6 +54,9 @@ class Run:
     numbers: list[tuple[Line, int]] = field(default_factory=list)  # operations on the CPU, for each model
     failed: list[Line] = field(default_factory=list)
     ended: str = ""  # how the last model ended
+    owed: bool = (
+        False  # a number of operations on the CPU, which is printed below what says that there are some
+    )
 
     @property
     def unnamed(self) -> bool:
@@ -65,13 +71,16 @@ def run(record: Record) -> Run:
         if _FIRST in line.text:
             break
         if working and (end := _END.match(line.text)):
-            found.ended, working = end["how"], False
+            found.ended, working = "cut" if found.owed else end["how"], False
             if end["how"] == "failed":
                 found.failed.append(line)
         elif _BEGIN.match(line.text):
             found.ended, working = "", True
         elif number := _NUMBER.search(line.text):
             found.numbers.append((line, int(number["count"])))
+            found.owed = False
+        elif _PARTLY.search(line.text):
+            found.owed = True
         elif _TABLE.match(line.text):
             table = True
         elif table and (row := _ROW.match(line.text)):

@@ -34,24 +34,25 @@ SETTING = "RKNN(verbose=True)"
 LONGEST = 20_000  # lines of one table
 
 _PREFIX = Pattern(r"^\s*(?:[DIWE] RKNN: )?(?:\[[\d:.]{5,20}\] ?)?")
-_ROW = Pattern(r"^\s*\d{1,6}\s+(?P<op>\w{1,80})\s+\S{1,40}\s+(?P<target>NPU|CPU|GPU)\s")
+_ROW = Pattern(r"^\s*(?P<id>\d{1,6})\s+(?P<op>\w{1,80})\s+\S{1,40}\s+(?P<target>NPU|CPU|GPU)\s")
 _ALWAYS = ("InputOperator", "OutputOperator")
 
 
 def layers(record: Record) -> Iterator[tuple[Line, Match[str] | None]]:
-    """The rows of the table; at its end the line that closes it, with no match."""
-    rows = 0
+    """The rows of the table; at its end the line that closes it, behind which there is no row, with no match."""
+    rows, closing = 0, None
     for line in record.following(LONGEST):
         text = _PREFIX.sub("", line.text, count=1)
         row = _ROW.match(text + " ")
         if row:
-            rows += 1
+            rows, closing = rows + 1, None
             yield line, row
         elif rows and text.startswith(("---", "Total")):
-            yield line, None
-            return
+            closing = closing or line
         elif text.strip() and not text.startswith(("---", "ID ")):
-            return
+            break
+    if closing:
+        yield closing, None
 
 
 def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -139,9 +140,11 @@ NO_OPERATOR = Rule(
 
 
 def whole(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether the table is whole: the line that closes it stands below it."""
-    closed = any(row is None for _, row in layers(record))
-    yield Sighting(marker.id, record.position, ("whole" if closed else "cut",))
+    """Whether the table is whole: the numbers of its rows leave none out, and the line that closes it is there."""
+    rows = [row for _, row in layers(record)]
+    numbers = [int(row["id"]) for row in rows if row]
+    counted = numbers == list(range(len(numbers)))
+    yield Sighting(marker.id, record.position, ("whole" if counted and None in rows else "cut",))
 
 
 LAYERS = Marker(

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
@@ -117,6 +117,9 @@ MARKERS = (
         shows="How many operators of the network run on the CPU.",
         seen_in="5.2.0 (run)",
         matches=("CPU operators = 0 (0.0%)", "CPU operators = 2 (6.5%)"),
+        read=lambda marker, record, match: (
+            Sighting(marker.id, record.position, (match["count"], str(record.position))),
+        ),
     ),
     Marker(
         id="vela/told",
@@ -140,6 +143,10 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     last = evidence.last.get("vela/counted", -1)
     if not summaries or summaries != numbers or last < evidence.last.get("vela/told", -1):
         why = "the log does not show the summary of each network, with its number of operators on the CPU"
+        return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
+    on_cpu = sum(int(count) for count, _ in evidence.of("vela/counted"))
+    if 0 < evidence.rules.get(REFUSED.id, 0) < on_cpu:
+        why = "fewer operators are named than the summaries count on the CPU"
         return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
     why = "each network was compiled to its end, and what is left to the CPU stands above its summary"
     return {Kind.DEVICE_FALLBACK: Proof(State.PROVEN, why, evidence.first("vela/counted"))}

@@ -46,7 +46,9 @@ class Layers:
 
     dla: bool = False
     gpu: list[tuple[str, str, Line]] = field(default_factory=list)
-    whole: bool = False  # both sections are there, and something follows them
+    whole: bool = (
+        False  # both sections are there, that of the GPU says who is in it, and something follows them
+    )
 
 
 def parts(name: str) -> tuple[str, ...]:
@@ -85,9 +87,19 @@ def layers(record: Record) -> Layers:
             if engine == "GPU":
                 found.gpu += [(name, "", line) for name in _listed(text)]
         elif text or (engine == "GPU" and (none or found.gpu)):
-            found.whole = engine == "GPU"
+            found.whole = engine == "GPU" and bool(none or found.gpu) and not _goes_on(record, line)
             break
     return found
+
+
+def _goes_on(record: Record, end: Line) -> bool:
+    """Whether a layer stands on the line below the list's end, with which it changed places."""
+    below = False
+    for line in record.following(MOST_LAYERS):
+        if below:
+            return _LAYER.match(LOGGER.sub("", line.text).strip()) is not None
+        below = line.at == end.at
+    return False
 
 
 def _listed(text: str) -> list[str]:

@@ -36,6 +36,7 @@ _BUILT_IN = Pattern(r"^<(?:built-in function|function|built-in method) (?P<name>
 _END = Pattern(
     r"^\s+(?:- The current level of graph segmentation is equivalent to|Aggregate stats not available since)"
 )
+_ENGINE = Pattern(r"^\s+Number of Operators in Engine: (?P<count>\d{1,9})\s*$")
 _TOTAL = Pattern(
     r"The graph consists of (?P<total>\d{1,9}) Total Operators, of which (?P<supported>\d{1,9}) operators"
 )
@@ -116,18 +117,31 @@ def torchscript(rule: Rule, record: Record, match: Match[str]) -> Iterator[Repor
 
 
 def reported(marker: Marker, record: Record, match: Match[str]) -> Iterator[Sighting]:
-    """Whether a dry-run report is whole: it ends, and lists as many operators as it says are unsupported."""
-    state, missing, listing = "cut", 1, False
+    """Whether a dry-run report is whole: it ends, lists as many operators as it says are unsupported, and its
+    engines have all operators, or nodes that stay in PyTorch stand under their header.
+
+    These are fewer than the others at times: what takes a tuple apart has no row.
+    """
+    state, missing, listing, left, staying, stray = "cut", 1, False, 0, False, False
     for line in record.following(LONGEST):
         if total := _TOTAL.match(line.text):
-            missing = int(total["total"]) - int(total["supported"])
+            left = int(total["total"])
+            missing = left - int(total["supported"])
             state = "empty" if int(total["total"]) == 0 else state
         elif line.text.startswith("The following ops are currently unsupported"):
             listing = True
         elif listing and (row := _COUNTED.match(line.text)):
             missing -= int(row["count"])
+        elif line.text.startswith("The following nodes are currently set to run in Torch"):
+            staying = True
+        elif _NODE.match(line.text):
+            stray = stray or not staying
+            left = 0
+        elif engine := _ENGINE.match(line.text):
+            left -= int(engine["count"])
         elif _END.match(line.text):
-            state = "whole" if missing <= 0 and state == "cut" else state
+            counted = missing <= 0 and left <= 0 and not stray
+            state = "whole" if counted and state == "cut" else state
             break
         elif "Dry-Run Results for Graph" in line.text:
             break

@@ -15,7 +15,7 @@ operator, occurrences in delegated graphs, occurrences in those that are not.
 **When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
 for at all (topk, index, add.Scalar), so it proves nothing.
 
-**What proves the end.** The table with its last row, `Total`, one for each summary. `getitem` is counted as not delegated, and is
+**What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary. `getitem` is counted as not delegated, and is
 no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 

@@ -14,7 +14,8 @@ line; a session that lands on the CPU whole gives none either. `session.get_prov
 that runs no node. With Python's warnings off (`PYTHONWARNINGS=ignore`) a provider that the wheel lacks is not told,
 and `get_providers()` then lists the CPU alone, as where nothing else was asked for: leave warnings on.
 
-**What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`.
+**What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`; also of each
+session whose providers the program prints.
 `All nodes placed on [CPUExecutionProvider]` proves something only where the log also shows that no other
 provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence. A provider may itself use the
 CPU (CoreML, OpenVINO's AUTO): its own log must tell.
