@@ -28,7 +28,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "neuron"
@@ -61,7 +61,7 @@ UNSUPPORTED = Rule(
     id="neuron/unsupported-operations",
     compiler=NAME,
     anchor=("are currently not supported in torch-neuron",),
-    pattern=r"(?:^|:)\s*The following operations are currently not supported in torch-neuron for this model:\s*$",
+    pattern=rf"(?:^|:){BEFORE}The following operations are currently not supported in torch-neuron for this model:{BEHIND}",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="Neuron has no support for the operator: it runs on the CPU between two sub-graphs.",
@@ -125,7 +125,7 @@ CHECK_MODEL = Rule(
     id="neuron/check-model",
     compiler=NAME,
     anchor=("Neuron Supported ?",),
-    pattern=r"^\s*Op Type\s{1,40}Num Instances\s{1,40}Neuron Supported \?\s*$",
+    pattern=rf"^{BEFORE}Op Type\s{{1,40}}Num Instances\s{{1,40}}Neuron Supported \?{BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The check of the model says that Neuron does not support the operator.",

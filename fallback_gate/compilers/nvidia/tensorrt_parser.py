@@ -19,7 +19,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.nvidia import tensorrt_layers as layers
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "tensorrt"
@@ -54,7 +54,8 @@ PARSER = Rule(
     id="tensorrt/parser-refused",
     compiler=NAME,
     anchor=("While parsing node number ",),
-    pattern=r"While parsing node number \d{1,6} \[(?P<op>\w{1,80})(?: -> \"(?P<out>[^\"]{1,300})\")?\]:\s*$",
+    pattern=r"While parsing node number \d{1,6} \[(?P<op>\w{1,80})(?: -> \"(?P<out>[^\"]{1,300})\")?\]:"
+    + BEHIND,
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The ONNX parser can't bring this node into TensorRT: there is no engine, or one without the node.",
@@ -101,7 +102,7 @@ TABLE = Rule(
     id="tensorrt/unsupported-node",
     compiler=NAME,
     anchor=("===== Summary =====",),
-    pattern=r"^\[I\] ===== Summary =====\s*$",
+    pattern=rf"^{BEFORE}\[I\] ===== Summary ====={BEHIND}",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,

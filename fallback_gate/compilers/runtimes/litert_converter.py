@@ -28,7 +28,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "litert.converter"
@@ -61,7 +61,7 @@ SELECT = Rule(
     id="litert-converter/not-converted",
     compiler=NAME,
     anchor=("TF Select ops: ",),
-    pattern=r"^\s*(?P<how>TF Select ops): (?P<listed>\w{1,100}(?:, \w{1,100}){0,200})\s*$",
+    pattern=rf"^{BEFORE}(?P<how>TF Select ops): (?P<listed>\w{{1,100}}(?:, \w{{1,100}}){{0,200}}){BEHIND}",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator, and the program does not allow TensorFlow's kernels: there is no model.",
@@ -76,7 +76,7 @@ FLEX = Rule(
     id="litert-converter/flex",
     compiler=NAME,
     anchor=("Flex ops: ",),
-    pattern=r"^\s*(?P<how>Flex ops): (?P<listed>Flex\w{1,100}(?:, Flex\w{1,100}){0,200})\s*$",
+    pattern=rf"^{BEFORE}(?P<how>Flex ops): (?P<listed>Flex\w{{1,100}}(?:, Flex\w{{1,100}}){{0,200}}){BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator: it runs as a kernel of TensorFlow, outside every delegate.",
@@ -91,7 +91,7 @@ CUSTOM = Rule(
     id="litert-converter/custom",
     compiler=NAME,
     anchor=("Custom ops: ",),
-    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\s*$",
+    pattern=rf"^{BEFORE}(?P<how>Custom ops): (?P<listed>\w[\w.:]{{0,99}}(?:, \w[\w.:]{{0,99}}){{0,200}})(?<![.:]){BEHIND}",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
