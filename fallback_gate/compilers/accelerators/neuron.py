@@ -38,7 +38,8 @@ HELP = "Move the operator out of the traced model, or rewrite it with supported 
 
 _HEADER = "operations are currently not supported in torch-neuron for this model"
 _ROW = Pattern(r"^(?:INFO:Neuron:)?\s*(?P<op>[a-z_]\w*::\w[\w.]*)\s*$")
-_TABLE_ROW = Pattern(r"^\s*(?P<op>[A-Z]\w*)\s+(?P<count>\d{1,9})\s+(?P<supported>Yes|No)\s*$")
+_TABLE_ROW = Pattern(rf"^{BEFORE}(?P<op>[A-Z]\w*)\s+(?P<count>\d{{1,9}})\s+(?P<supported>Yes|No){BEHIND}")
+_RULED = Pattern(rf"^{BEFORE}[\s=-]*{BEHIND}")
 
 
 def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -117,7 +118,7 @@ def table(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             yield shared.named(report, row["op"])._replace(
                 position=record.position_at(line.at), text=line.text, reason=f"{row['count']} not supported"
             )
-        elif not row and line.text.strip(" -="):
+        elif not row and not _RULED.match(line.text):
             break
 
 

@@ -31,8 +31,10 @@ _FAULT = Pattern(
 )
 
 _BY_OPERATOR = Pattern(
-    r"^\s*(?P<op>[\w.:]{1,80})\s*\| +\d{1,9} \| (?P<reason>.*\S)\s+\| (?P<nodes>\[\[[\d, \[\]]{1,2000})$"
+    r"^\s*(?P<op>[\w.:]{1,80})\s*\| +\d{1,9} \| (?P<reason>.*\S)\s+\| (?P<nodes>\[\[[\d, \[\]]{1,2000})"
+    + BEHIND
 )
+_RULED = Pattern(rf"^[\s-]*{BEHIND}")
 _BY_NODE = Pattern(r"^\s*[^|]{0,400}\| (?P<op>[\w.:]{1,80})\s*\| (?P<node>[^|]{0,300})\| (?P<reason>.*\S)")
 
 
@@ -84,7 +86,7 @@ def of_table(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             continue
         row = row_of.match(line.text)
         if row is None:
-            if line.text.strip().strip("-"):
+            if not _RULED.match(line.text):
                 return
             continue
         told = row.groupdict()

@@ -35,11 +35,14 @@ NAME = "litert.converter"
 _NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
 
 
+_DETAILS = Pattern(rf"{BEFORE}Details:")
+
+
 def custom(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """As `listed`, between the sentence that asks for implementations and the details: else it may be anyone's list."""
     above = (line.text for line in record.preceding(1))
     below = (line.text for line in record.following(1))
-    if next(below, "").startswith("Details:") or "custom op" in next(above, ""):
+    if _DETAILS.match(next(below, "")) or "custom op" in next(above, ""):
         yield from listed(rule, record, match)
 
 
