@@ -9,7 +9,6 @@ from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, passed_over, trace
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
-from fallback_gate.patterns import BEFORE
 
 _GRAPH_BREAKS = "V1130 00:29:06.251000 4674 torch/_dynamo/symbolic_convert.py:5124] [0/0] [__graph_breaks] "
 _DYNAMO = "1130 00:18:20.571000 28717 torch/_dynamo/convert_frame.py:1994] [0/8] "
@@ -156,8 +155,9 @@ RECOMPILE_LIMIT = Rule(
 RAISED = Rule(
     id="torch/compile-error",
     compiler=NAME,
+    # Behind a tab it is in a structured trace, which tells of it in a record of its own.
     anchor=("torch._dynamo.exc.", "torch._inductor.exc.", "symbolic_shapes.GuardOnDataDependentSymNode"),
-    pattern=rf"^{BEFORE}(?P<error>(?:torch\._dynamo\.exc|torch\._inductor\.exc|torch\.fx\.experimental\.symbolic_shapes)\.\w+): "
+    pattern=r"^[ |+>]{0,64}(?P<error>(?:torch\._dynamo\.exc|torch\._inductor\.exc|torch\.fx\.experimental\.symbolic_shapes)\.\w+): "
     r"(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
