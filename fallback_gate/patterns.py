@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+# What a viewer or a collector puts before each line: an indentation, a table's bar, a sign of a quotation;
+BEFORE = r"[\s|+>]{0,64}"
+# and behind it: a tag, a name in parentheses, the line feed as an escape, the sign of an end.
+BEHIND = r"\s*(?:$|[<($\\\0])"
+
 
 class Pattern:
     """A regular expression; `search`, `match` and `sub` are those of `re`."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS, ending
+from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import State
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
@@ -82,3 +83,41 @@ def test_a_run_that_failed(before: str, behind: str, end: list[str], read: Read)
     assert (ending.failed(reversed(lines)) or "").startswith("the run failed")
     fine = [f"{before}{line}{behind}" for line in ("loading", "", "serving", "done")]
     assert ending.failed(reversed(fine)) is None
+
+
+EITHER = (
+    *("litert-converter/not-converted", "litert-converter/flex", "litert-converter/custom"),
+    *("neuron/unsupported-operations", "neuron/check-model", "tflite/opengl", "migraphx/host-time"),
+    *("torch-tunableop/results-rejected", "torchair-inductor/summary"),
+)
+HIDDEN_BY = {
+    **dict.fromkeys(EITHER, [*BEFORE[:2], *BEHIND]),
+    **dict.fromkeys(("torch/compile-error", "torch/cudagraph-skip", "onnxruntime/retry"), BEFORE[:2]),
+    **dict.fromkeys(
+        ("cann/kernel-not-compiled", "openvino/not-converted", "coreml/conversion-failed"), BEFORE[:2]
+    ),
+    **dict.fromkeys(("torchair/no-converter", "migraphx/kernel-failed"), BEFORE[:2]),
+    **dict.fromkeys(("tensorrt/parser-refused", "tensorrt/unsupported-node", "vela/on-cpu"), BEHIND),
+    **dict.fromkeys(("vela/operators-on-cpu", "llama-cpp/fused-operator-disabled"), BEHIND),
+    **dict.fromkeys(("executorch-mlx/not-delegated", "executorch-mlx/nothing-partitioned"), BEHIND),
+    **dict.fromkeys(("openvino/reference-kernel", "torch-npu-inductor/unnamed-fx-graph"), BEHIND),
+}
+RULES = [rule for reader in READERS.values() for rule in reader.rules if rule.id in HIDDEN_BY]
+
+
+def test_each_rule_is_found_that_is_named_here() -> None:
+    assert {rule.id for rule in RULES} == HIDDEN_BY.keys()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_an_addition_to_each_line_hides_no_event(rule: Rule, read: Read) -> None:
+    for text in rule.matches:
+        lines = text.split("\n")
+        if "fallback_gate_closing" in text:  # a record of our own
+            continue
+        plain = {report.id for report in read(*lines).reports}
+        assert rule.id in plain
+        for added in HIDDEN_BY[rule.id]:
+            where = "{1}{0}" if added in BEFORE else "{0}{1}"
+            told = read(*(where.format(line, added) for line in lines)).reports
+            assert {report.id for report in told} == plain, (text, added)

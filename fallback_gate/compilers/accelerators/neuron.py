@@ -28,7 +28,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "neuron"
@@ -38,7 +38,8 @@ HELP = "Move the operator out of the traced model, or rewrite it with supported 
 
 _HEADER = "operations are currently not supported in torch-neuron for this model"
 _ROW = Pattern(r"^(?:INFO:Neuron:)?\s*(?P<op>[a-z_]\w*::\w[\w.]*)\s*$")
-_TABLE_ROW = Pattern(r"^\s*(?P<op>[A-Z]\w*)\s+(?P<count>\d{1,9})\s+(?P<supported>Yes|No)\s*$")
+_TABLE_ROW = Pattern(rf"^{BEFORE}(?P<op>[A-Z]\w*)\s+(?P<count>\d{{1,9}})\s+(?P<supported>Yes|No){BEHIND}")
+_RULED = Pattern(rf"^{BEFORE}[\s=-]*{BEHIND}")
 
 
 def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -61,7 +62,7 @@ UNSUPPORTED = Rule(
     id="neuron/unsupported-operations",
     compiler=NAME,
     anchor=("are currently not supported in torch-neuron",),
-    pattern=r"(?:^|:)\s*The following operations are currently not supported in torch-neuron for this model:\s*$",
+    pattern=rf"(?:^|:){BEFORE}The following operations are currently not supported in torch-neuron for this model:{BEHIND}",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="Neuron has no support for the operator: it runs on the CPU between two sub-graphs.",
@@ -117,7 +118,7 @@ def table(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             yield shared.named(report, row["op"])._replace(
                 position=record.position_at(line.at), text=line.text, reason=f"{row['count']} not supported"
             )
-        elif not row and line.text.strip(" -="):
+        elif not row and not _RULED.match(line.text):
             break
 
 
@@ -125,7 +126,7 @@ CHECK_MODEL = Rule(
     id="neuron/check-model",
     compiler=NAME,
     anchor=("Neuron Supported ?",),
-    pattern=r"^\s*Op Type\s{1,40}Num Instances\s{1,40}Neuron Supported \?\s*$",
+    pattern=rf"^{BEFORE}Op Type\s{{1,40}}Num Instances\s{{1,40}}Neuron Supported \?{BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The check of the model says that Neuron does not support the operator.",

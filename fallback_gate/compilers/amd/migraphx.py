@@ -32,7 +32,7 @@ from fallback_gate.compilers.amd import migraphx_kernels
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = migraphx_kernels.NAME
@@ -47,9 +47,9 @@ _RUN = r"^(?:Run instruction: )?"
 _INSTRUCTION = Pattern(_RUN + r"(?P<name>[\w.#:@-]{1,200}) = (?P<op>[@\w:.]{1,200})")
 _SHAPE = Pattern(r"\) -> (?P<shape>[^:#]{1,200})")
 _DRIVER = r"\[INFO\] \[[\w./-]{1,80}:\d{1,6}\] "
-_ROW = r"[\d.e+-]{1,20}ms / \d{1,9} = [\d.e+-]{1,20}ms, \d{1,4}%$"
-_DEVICE_ROW = Pattern(r"^(?:gpu|hip)::[\w:.]{1,200}: " + _ROW)
-_ANY_ROW = Pattern(r"^[@\w:.]{1,200}: " + _ROW)
+_ROW = r"[\d.e+-]{1,20}ms / \d{1,9} = [\d.e+-]{1,20}ms, \d{1,4}%"
+_DEVICE_ROW = Pattern(rf"^{BEFORE}(?:gpu|hip)::[\w:.]{{1,200}}: " + _ROW + BEHIND)
+_ANY_ROW = Pattern(rf"^{BEFORE}[@\w:.]{{1,200}}: " + _ROW + BEHIND)
 _NUMBERED = Pattern(_RUN + r"(?:[\w.-]{1,100}:)?@(?P<number>\d{1,9}) = ")
 _METADATA = ("if", "slice", "scan_slice", "select_module")  # read an index or a condition on the host
 _RETURN = Pattern(r"^(?:[\w.-]{1,100}:)?@\d{1,9} = @return\b")
@@ -132,7 +132,10 @@ SUMMARY = Rule(
     id="migraphx/host-time",
     compiler=NAME,
     anchor=("nonmaxsuppression: ", "convolution_backwards: ", "lrn: "),
-    pattern=r"^(?:ref::)?(?P<op>nonmaxsuppression|convolution_backwards|lrn): (?P<reason>" + _ROW + ")",
+    pattern=rf"^{BEFORE}(?:ref::)?(?P<op>nonmaxsuppression|convolution_backwards|lrn): (?P<reason>"
+    + _ROW
+    + ")"
+    + BEHIND,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning=HOST.meaning,

@@ -11,6 +11,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import BEFORE
 from fallback_gate.scan.record import Record
 
 NAME = "migraphx"
@@ -82,7 +83,7 @@ CANDIDATE_FAILED = Rule(
     id="migraphx/kernel-failed",
     compiler=NAME,
     anchor=("Exception in gpu::",),
-    pattern=r"^Exception in (?P<op>gpu::\w{1,100}): (?P<reason>.*\S)",
+    pattern=rf"^{BEFORE}" + r"Exception in (?P<op>gpu::\w{1,100}): (?P<reason>.*\S)",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="A tuned configuration of the kernel did not compile: another one, or the default, is used.",

@@ -26,7 +26,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "torch.tunableop"
@@ -71,7 +71,7 @@ REJECTED = Rule(
     compiler=NAME,
     anchor=("Failed validator: ", "results validator check failed"),
     pattern=r"(?:Warning: (?P<reason>Failed validator: (?:PT|ROCM|HIPBLASLT|ROCBLAS|GCN_ARCH|CUDA|CUBLAS\w*)_?\w{0,40})"
-    r"|^(?P<other>results validator check failed)\s*$)",
+    rf"|^{BEFORE}(?P<other>results validator check failed){BEHIND})",
     kind=Kind.UNTUNED_CONFIG,
     shared_anchor=True,
     scope=Scope.PROGRAM,

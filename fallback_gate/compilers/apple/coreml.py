@@ -33,6 +33,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.patterns import BEFORE, BEHIND
 from fallback_gate.scan.record import LONGEST_LINE, Record
 
 NAME = "coreml"
@@ -68,7 +69,8 @@ FAILED = Rule(
     id="coreml/conversion-failed",
     compiler=NAME,
     anchor=("ERROR - converting ",),
-    pattern=r"^ERROR - converting '(?P<op>[^'\s]{1,200})' op \(located at: '(?P<layer>[^']{0,300})'\):",
+    pattern=rf"^{BEFORE}"
+    + r"ERROR - converting '(?P<op>[^'\s]{1,200})' op \(located at: '(?P<layer>[^']{0,300})'\):",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The converter of the operator raised an error: the model is not converted.",
@@ -128,7 +130,7 @@ BEGAN = Marker(
     id="coreml/partition-began",
     compiler=NAME,
     anchor=("CoreMLPartitioner::partition",),
-    pattern=r"(?:^|[\]:\s])CoreMLPartitioner::partition\s*$",
+    pattern=r"(?:^|[\]:\s])CoreMLPartitioner::partition" + BEHIND,
     shows="A partitioning began, and INFO was on.",
     seen_in=NOT_DELEGATED.seen_in,
     matches=(

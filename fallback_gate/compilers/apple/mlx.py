@@ -28,7 +28,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Marker, Reader, Rule
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 MLX, MLX_PARTITIONER, MPS_PARTITIONER = "mlx", "executorch.mlx", "executorch.mps"
@@ -67,7 +67,7 @@ NOT_DELEGATED = Rule(
     id="executorch-mlx/not-delegated",
     compiler=MLX_PARTITIONER,
     anchor=("[UNSUPPORTED x",),
-    pattern=r"partitioner\.py:\d{1,6}\]\s{1,8}\[UNSUPPORTED x\d{1,9}\] (?P<op>[\w.:]{1,200})\s*$",
+    pattern=r"partitioner\.py:\d{1,6}\]\s{1,8}\[UNSUPPORTED x\d{1,9}\] (?P<op>[\w.:]{1,200})" + BEHIND,
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The MLX delegate has no handler for the operator: it runs on ExecuTorch's portable CPU kernel.",
@@ -83,7 +83,7 @@ NO_MLX_GRAPH = Rule(
     id="executorch-mlx/nothing-partitioned",
     compiler=MLX_PARTITIONER,
     anchor=("Nothing can be partitioned!",),
-    pattern=r"(?P<reason>MLX: Nothing can be partitioned!)\s*$",
+    pattern=r"(?P<reason>MLX: Nothing can be partitioned!)" + BEHIND,
     kind=Kind.EAGER_FRAME,
     scope=Scope.PROGRAM,
     meaning="The partitioner took no operator: the whole graph stays on the portable CPU kernels.",
@@ -96,7 +96,7 @@ NOTHING = Rule(
     id="executorch-mps/nothing-partitioned",
     compiler=MPS_PARTITIONER,
     anchor=("Nothing can be partitioned!",),
-    pattern=r"(?:^|\] ?|WARNING:[\w.]{1,80}: ?)(?P<reason>Nothing can be partitioned!)\s*$",
+    pattern=r"(?:^|\] ?|WARNING:[\w.]{1,80}: ?)(?P<reason>Nothing can be partitioned!)" + BEHIND,
     kind=Kind.EAGER_FRAME,
     scope=Scope.PROGRAM,
     meaning=NO_MLX_GRAPH.meaning,

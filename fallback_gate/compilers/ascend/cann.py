@@ -30,6 +30,7 @@ from fallback_gate.compilers.ascend.names import named, of_op, sighted
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.shared import step
 from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.patterns import BEFORE
 
 _CODE = r"(?:\[PID: \d{1,9}\] )?(?:[\d:.-]{19,40} )?"
 
@@ -80,7 +81,7 @@ NOT_COMPILED = Rule(
     id="cann/kernel-not-compiled",
     compiler=NAME,
     anchor=("Failed to compile Op [",),
-    pattern=rf"(?:\bE\w\d{{4}}\)?: {_CODE}|^\s*)Failed to compile Op \[(?P<op>[^\]%]{{1,512}})\]\. (?P<reason>\(op ?(?:path|type): .*)",
+    pattern=rf"(?:\bE\w\d{{4}}\)?: {_CODE}|^{BEFORE})Failed to compile Op \[(?P<op>[^\]%]{{1,512}})\]\. (?P<reason>\(op ?(?:path|type): .*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The kernel of the operator could not be compiled: the graph is not built, or the call fails.",

@@ -28,6 +28,7 @@ from fallback_gate.compilers.ascend import torch_npu_inductor_ascendc
 from fallback_gate.compilers.ascend.names import fixed, named, of_aten, of_op
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.patterns import BEHIND
 
 NAME = "torch_npu.inductor"
 _SEEN = "torch_npu of 2026 (source)"
@@ -69,7 +70,7 @@ FX_CALL = Rule(
     id="torch-npu-inductor/unnamed-fx-graph",
     compiler=NAME,
     anchor=("fallback to fx graph call",),
-    pattern=r"(?:^|[\]:] ?|INFO +)(?P<reason>fallback to fx graph call)\s*$",
+    pattern=r"(?:^|[\]:] ?|INFO +)(?P<reason>fallback to fx graph call)" + BEHIND,
     kind=Kind.COMPILE_ERROR,
     scope=Scope.UNKNOWN,
     meaning="A fused kernel could not be built and runs as an FX graph; the message does not name it.",

@@ -25,6 +25,7 @@ from re import Match
 from fallback_gate.compilers.ascend.names import fixed, named, of_aten, sighted
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import BEFORE
 from fallback_gate.scan.record import Record
 
 NAME = "torchair"
@@ -60,7 +61,8 @@ NO_CONVERTER = Rule(
     id="torchair/no-converter",
     compiler=NAME,
     anchor=("ge_converter is not ",),
-    pattern=r"^[\w.]{0,128}Error: (?:When [^,]{1,100}, )?torch\.ops\.(?P<op>[\w.]{1,256}) (?P<reason>ge_converter is not (?:implemented|supported).{0,200})",
+    pattern=rf"^{BEFORE}"
+    + r"[\w.]{0,128}Error: (?:When [^,]{1,100}, )?torch\.ops\.(?P<op>[\w.]{1,256}) (?P<reason>ge_converter is not (?:implemented|supported).{0,200})",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="GE has no converter for the operator, or not for this use of it: the graph is not compiled.",

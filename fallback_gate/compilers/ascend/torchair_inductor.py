@@ -27,14 +27,14 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.model.names import operator
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "torchair.inductor"
 MOST_ROWS = 2000
 _SEEN = "torchair of 2026 (source)"
 _LOG = "[2026-01-01 00:00:00] [RANK0] [INFO] "
-_ROW = Pattern(r"^\s{4}(?P<op>[\w.:]{1,256}): (?P<count>\d{1,9}), reason: (?P<reason>.*)$")
+_ROW = Pattern(rf"^{BEFORE}(?P<op>[\w.:]{{1,256}}): (?P<count>\d{{1,9}}), reason: (?P<reason>.*)$")
 
 
 def _rank(record: Record, said: str) -> int:
@@ -88,7 +88,7 @@ SUMMARY = Rule(
     id="torchair-inductor/summary",
     compiler=NAME,
     anchor=("Fallback aten ops:",),
-    pattern=r"^\s*Fallback aten ops:\s*$",
+    pattern=rf"^{BEFORE}Fallback aten ops:{BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The model's summary lists an operator that the extension did not lower.",

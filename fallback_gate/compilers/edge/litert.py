@@ -19,7 +19,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 SEEN_LITERT = "LiteRT 2.0 to 2.3 (source, binary and public logs)"
@@ -120,7 +120,7 @@ DRIFT = Rule(
     id="tflite/ml-drift",
     compiler=NAME,
     anchor=("Not supported by ML Drift:",),
-    pattern=r"(?:^|\]|: )\s{0,8}Not supported by ML Drift:\s*$",
+    pattern=rf"(?:^{BEFORE}|\]|: )\s{{0,8}}Not supported by ML Drift:{BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="ML Drift, the GPU's delegate, refuses the operator with these types or shapes: it runs on the CPU.",

@@ -39,6 +39,7 @@ from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_LIST, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import BEFORE, BEHIND
 from fallback_gate.scan.record import Record
 
 SETTING = "benchmark_model --graph=MODEL with the same delegate"
@@ -61,7 +62,7 @@ OPENGL = Rule(
     id="tflite/opengl",
     compiler=NAME,
     anchor=("Falling back to OpenGL",),
-    pattern=r"^(?:[WE]/tflite: |[WE] tflite *: |ERROR: )?(?P<reason>Falling back to OpenGL)\s*$",
+    pattern=rf"^{BEFORE}(?:[WE]/tflite: |[WE] tflite *: |ERROR: )?(?P<reason>Falling back to OpenGL){BEHIND}",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.PROGRAM,
     meaning="OpenCL did not take the model: the GPU delegate runs it by OpenGL, which is slower.",

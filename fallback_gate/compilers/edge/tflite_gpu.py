@@ -17,7 +17,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = "tflite"
@@ -66,7 +66,7 @@ def gpu_list_end(marker: Marker, record: Record, match: Match[str]) -> Iterable[
     yield Sighting(marker.id, record.position, ("whole" if whole else "cut",))
 
 
-HEADER = r"(?:Following|Next) operations are not supported by GPU delegate:\s*$"
+HEADER = r"(?:Following|Next) operations are not supported by GPU delegate:" + BEHIND
 GPU = Rule(
     id="tflite/gpu-unsupported",
     compiler=NAME,

@@ -27,6 +27,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import BEHIND
 from fallback_gate.scan.record import Record
 
 NAME = "vela"
@@ -62,7 +63,7 @@ REFUSED = Rule(
     pattern=r"^(?:Warning \(supported operators\) operator: (?P<new>\w{1,80}), ofm: '(?P<ofm>[^']{1,300})'"
     r"|Warning: (?:Unsupported TensorFlow Lite semantics for )?(?P<old>[A-Z]\w{0,80}) '(?P<node>[^']{1,300})'"
     r"(?: is not supported on the NPU(?:\. Placing on CPU instead)?|\. Placing on CPU instead)"
-    r"|Info: (?P<only>[A-Z]\w{0,80}) '(?P<single>[^']{1,300})' is (?:a CPU only|not a NPU) op)\s*$",
+    r"|Info: (?P<only>[A-Z]\w{0,80}) '(?P<single>[^']{1,300})' is (?:a CPU only|not a NPU) op)" + BEHIND,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="The operator runs on the CPU: the NPU stops before it, and starts again after it.",
@@ -87,7 +88,7 @@ COUNTED = Rule(
     id="vela/operators-on-cpu",
     compiler=NAME,
     anchor=("CPU operators = ",),
-    pattern=r"^(?P<reason>CPU operators = [1-9]\d{0,8} \([\d.]{1,8}%\))\s*$",
+    pattern=r"^(?P<reason>CPU operators = [1-9]\d{0,8} \([\d.]{1,8}%\))" + BEHIND,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
     meaning="So many operators of the network run on the CPU; the warnings above the summary name them.",

@@ -19,7 +19,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.nvidia import tensorrt_layers as layers
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "tensorrt"
@@ -31,8 +31,10 @@ _FAULT = Pattern(
 )
 
 _BY_OPERATOR = Pattern(
-    r"^\s*(?P<op>[\w.:]{1,80})\s*\| +\d{1,9} \| (?P<reason>.*\S)\s+\| (?P<nodes>\[\[[\d, \[\]]{1,2000})$"
+    r"^\s*(?P<op>[\w.:]{1,80})\s*\| +\d{1,9} \| (?P<reason>.*\S)\s+\| (?P<nodes>\[\[[\d, \[\]]{1,2000})"
+    + BEHIND
 )
+_RULED = Pattern(rf"^[\s-]*{BEHIND}")
 _BY_NODE = Pattern(r"^\s*[^|]{0,400}\| (?P<op>[\w.:]{1,80})\s*\| (?P<node>[^|]{0,300})\| (?P<reason>.*\S)")
 
 
@@ -54,7 +56,8 @@ PARSER = Rule(
     id="tensorrt/parser-refused",
     compiler=NAME,
     anchor=("While parsing node number ",),
-    pattern=r"While parsing node number \d{1,6} \[(?P<op>\w{1,80})(?: -> \"(?P<out>[^\"]{1,300})\")?\]:\s*$",
+    pattern=r"While parsing node number \d{1,6} \[(?P<op>\w{1,80})(?: -> \"(?P<out>[^\"]{1,300})\")?\]:"
+    + BEHIND,
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The ONNX parser can't bring this node into TensorRT: there is no engine, or one without the node.",
@@ -83,7 +86,7 @@ def of_table(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             continue
         row = row_of.match(line.text)
         if row is None:
-            if line.text.strip().strip("-"):
+            if not _RULED.match(line.text):
                 return
             continue
         told = row.groupdict()
@@ -101,7 +104,7 @@ TABLE = Rule(
     id="tensorrt/unsupported-node",
     compiler=NAME,
     anchor=("===== Summary =====",),
-    pattern=r"^\[I\] ===== Summary =====\s*$",
+    pattern=rf"^{BEFORE}\[I\] ===== Summary ====={BEHIND}",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,

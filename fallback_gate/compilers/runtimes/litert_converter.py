@@ -28,18 +28,21 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "litert.converter"
 _NAME = Pattern(r"[A-Za-z_][\w.:]{0,100}")
 
 
+_DETAILS = Pattern(rf"{BEFORE}Details:")
+
+
 def custom(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """As `listed`, between the sentence that asks for implementations and the details: else it may be anyone's list."""
     above = (line.text for line in record.preceding(1))
     below = (line.text for line in record.following(1))
-    if next(below, "").startswith("Details:") or "custom op" in next(above, ""):
+    if _DETAILS.match(next(below, "")) or "custom op" in next(above, ""):
         yield from listed(rule, record, match)
 
 
@@ -61,7 +64,7 @@ SELECT = Rule(
     id="litert-converter/not-converted",
     compiler=NAME,
     anchor=("TF Select ops: ",),
-    pattern=r"^\s*(?P<how>TF Select ops): (?P<listed>\w{1,100}(?:, \w{1,100}){0,200})\s*$",
+    pattern=rf"^{BEFORE}(?P<how>TF Select ops): (?P<listed>\w{{1,100}}(?:, \w{{1,100}}){{0,200}}){BEHIND}",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator, and the program does not allow TensorFlow's kernels: there is no model.",
@@ -76,7 +79,7 @@ FLEX = Rule(
     id="litert-converter/flex",
     compiler=NAME,
     anchor=("Flex ops: ",),
-    pattern=r"^\s*(?P<how>Flex ops): (?P<listed>Flex\w{1,100}(?:, Flex\w{1,100}){0,200})\s*$",
+    pattern=rf"^{BEFORE}(?P<how>Flex ops): (?P<listed>Flex\w{{1,100}}(?:, Flex\w{{1,100}}){{0,200}}){BEHIND}",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="TFLite lacks the operator: it runs as a kernel of TensorFlow, outside every delegate.",
@@ -91,7 +94,7 @@ CUSTOM = Rule(
     id="litert-converter/custom",
     compiler=NAME,
     anchor=("Custom ops: ",),
-    pattern=r"^\s*(?P<how>Custom ops): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\s*$",
+    pattern=rf"^{BEFORE}(?P<how>Custom ops): (?P<listed>\w[\w.:]{{0,99}}(?:, \w[\w.:]{{0,99}}){{0,200}})(?<![.:]){BEHIND}",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,

@@ -18,7 +18,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME, provider_named
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
 
 _QUOTED = Pattern(r"'(?P<name>\w{2,60})'")
@@ -60,7 +60,7 @@ RETRIED = Rule(
     id="onnxruntime/retry",
     compiler=NAME,
     anchor=("] and retrying.",),
-    pattern=r"^\s*Falling back to \[(?P<left>[^\]]{0,2000})\] and retrying\.",
+    pattern=rf"^{BEFORE}Falling back to \[(?P<left>[^\]]{{0,2000}})\] and retrying\.",
     kind=Kind.DEVICE_FALLBACK,
     shared_anchor=True,
     scope=Scope.PROGRAM,

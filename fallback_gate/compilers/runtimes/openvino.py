@@ -31,7 +31,7 @@ from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.runtimes import openvino_kernels, openvino_models, openvino_told
 from fallback_gate.compilers.runtimes.openvino_kernels import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
 
 MOST_OPERATORS = 200
@@ -60,7 +60,7 @@ UNCONVERTED = Rule(
         "-- Conversion is failed for: ",
         "does not support the following ONNX operations: ",
     ),
-    pattern=r"^\s*(?:-- (?:No conversion rule found for operations|Conversion is failed for)|OpenVINO does not support the following ONNX operations): (?P<listed>.*)",
+    pattern=rf"^{BEFORE}(?:-- (?:No conversion rule found for operations|Conversion is failed for)|OpenVINO does not support the following ONNX operations): (?P<listed>.*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="No front end converts the operator: the model is not compiled.",
@@ -137,7 +137,7 @@ NO_PLUGIN = Rule(
     id="openvino/plugin-not-loaded",
     compiler=NAME,
     anchor=("Cannot load library ", "Context was not initialized for "),
-    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^\s*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)[\"']?:?\s?(?P<reason>.*)",
+    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^[\s|+>]*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)[\"']?:?\s?(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
     scope=Scope.PROGRAM,

@@ -31,7 +31,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = "openvino"
@@ -219,7 +219,7 @@ PRINTED = Rule(
     id="openvino/reference-kernel",
     compiler=NAME,
     anchor=("layerType primitiveType runtimePrecision name",),
-    pattern=r"layerType primitiveType runtimePrecision name\s*$",
+    pattern=r"layerType primitiveType runtimePrecision name" + BEHIND,
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
     meaning=COUNTED.meaning,

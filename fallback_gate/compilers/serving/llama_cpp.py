@@ -29,7 +29,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "llama.cpp"
@@ -66,7 +66,8 @@ FUSED_OFF = Rule(
     compiler=NAME,
     anchor=(", set to disabled",),
     pattern=_OPENS
-    + r"\w{1,80}: (?P<said>[A-Za-z][\w ]{1,80}?) (?P<reason>was auto|not supported), set to disabled\s*$",
+    + r"\w{1,80}: (?P<said>[A-Za-z][\w ]{1,80}?) (?P<reason>was auto|not supported), set to disabled"
+    + BEHIND,
     kind=Kind.SLOWER_KERNEL,
     shared_anchor=True,
     scope=Scope.OPERATOR,

@@ -22,7 +22,7 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
     Up to 2.10 the logger is perf_hints, which is off: Python then writes the bare message, without prefix.
     """
     log = opened(record.text, match, "cudagraphs", "perf_hints", None)
-    if log is None and match.start() == 0:
+    if log is None and not record.text[: match.start()].strip(" \t|+"):
         log = LogRecord("", record.text, "W", None, "", None)
     if not log:
         return
