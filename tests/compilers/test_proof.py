@@ -73,7 +73,7 @@ TABLE = {
     ),
     "a frame that starts after the end": ([*WHOLE, *STARTED], dict.fromkeys(REQUIRED, UNPROVEN)),
     "a second process that did not end": ([*STARTED, *WHOLE], dict.fromkeys(REQUIRED, UNPROVEN)),
-    "a second process that ended": ([*WHOLE, *WHOLE], dict.fromkeys(REQUIRED, PROVEN)),
+    "a second process that ended": ([*WHOLE, *WHOLE], dict.fromkeys(REQUIRED, UNPROVEN)),
     "the second attempt of a frame": (
         [*STARTED, *info(f"Step 1: torchdynamo start tracing {FORWARD}", cid="0/0_1"), *WHOLE[1:]],
         dict.fromkeys(REQUIRED, PROVEN),
