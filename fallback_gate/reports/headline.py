@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fallback_gate.model import Class, Decision, Outcome, Verdict
 from fallback_gate.reports import safe, words
 from fallback_gate.reports.gaps import Gap, gaps
+from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.proof_rows import excused
 
 
@@ -62,7 +63,8 @@ def _why(verdict: Verdict) -> str:
 
 
 def _blocked_sentence(verdict: Verdict) -> str:
-    blocked = verdict.decided(Decision.BLOCKED)
+    groups = by_operator(verdict.decided(Decision.BLOCKED))
+    blocked = [finding for group in groups for finding in group]  # in the order of the list below it
     hot = [finding for finding in blocked if finding.event_class is Class.HOT]
     names = words.distinct(words.op(finding.event) for finding in hot or blocked)
     if not names:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from fallback_gate.model import EXIT_CODES, Decision, LogReport, Outcome, Verdict
 from fallback_gate.reports import around, layout, measured, safe, text_sections, words
 from fallback_gate.reports.gaps import Gap, gaps, next_settings
+from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import baseline, headline, waiver
 from fallback_gate.reports.provenance import readers_by_log
 from fallback_gate.reports.sheet import MOST_ROWS, Sheet
@@ -41,7 +42,9 @@ def render(
 
 def _short(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
     yield from _answer(sheet, verdict)
-    names = words.distinct(words.op(finding.event) for finding in verdict.decided(Decision.BLOCKED))
+    yield from sheet.row("waiver", waiver(verdict), style="bold yellow")
+    groups = by_operator(verdict.decided(Decision.BLOCKED))
+    names = words.distinct(words.op(group[0].event) for group in groups)
     yield from (layout.cut(name, sheet.width) for name in names)
 
 

@@ -178,6 +178,25 @@ def test_quiet() -> None:
         "BLOCKED (exit 1): gate_attn fell back on the hot path (graph break)",
         "gate_attn",
     ]
+    given = sample.waived_run().waiver
+    assert given is not None
+    refused = given._replace(applied=False, problem="it has expired")
+    assert lines(replace(RUNS["blocked"], waiver=refused), quiet=True)[1].startswith(
+        "  waiver  waiver not applied, it has expired; it is for release r17"
+    )
+
+
+def test_headline_and_list_have_one_order() -> None:
+    rare, frequent = (
+        replace(sample.blocked(sample.event(op=name, count=count)), event_class=Class.HOT)
+        for name, count in (("rare", 1), ("frequent", 9))
+    )
+    page = lines(sample.blocked_run(findings=(rare, frequent)))
+    assert "frequent and rare" in page[0]
+    heads = [line.split(":")[0].strip() for line in page if "[torch/graph-break]" in line]
+    assert heads == ["frequent", "rare"]
+    short = lines(sample.blocked_run(findings=(rare, frequent)), quiet=True)
+    assert short[-2:] == ["frequent", "rare"]
 
 
 def test_a_waiver_does_not_cover_what_is_unproven() -> None:
