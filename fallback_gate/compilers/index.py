@@ -142,7 +142,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "does not support bfloat16 compilation natively": ("torch.compile",),
     "_DeviceGuard(": ("torch.compile",),
     "Layout('cpu'": ("torch.compile",),
-    "  print(": ("torch.compile",),
+    "print(": ("torch.compile",),
     "flex_attention called without torch.compile": ("torch.compile",),
     "fallback_gate_closing": ("torch.compile", "tvm.relax", "onnxruntime", "openvino", "jax", "triton",),
     "torchdynamo done tracing": ("torch.compile",),

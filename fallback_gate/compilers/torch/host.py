@@ -23,7 +23,7 @@ from fallback_gate.compilers.torch.log import (
 )
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import LONGEST_LINE, Line, Record
 
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
@@ -101,7 +101,7 @@ _CPU_KERNEL = Pattern(r"\s+(?P<name>cpp_fused_\w+)\(")
 def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operator `print` in the generated wrapper, which writes it as Python's own: the host waits for its values."""
     log = parse(record.text)
-    if log is None or (log.artifact == "output_code" and log.message[:4].isspace()):
+    if log is None or (log.artifact == "output_code" and log.message.lstrip().startswith("print(")):
         report = base(rule, record, log, "*")
         yield named(
             report if log else report._replace(compile_id=compile_around(record)),
@@ -160,11 +160,14 @@ SCHEDULED_ON_CPU = Rule(
     read=scheduled_on_cpu,
 )
 
+_QUOTE = r"\\{0,2}['\x22]|&(?:#39|#x27|apos|quot|#34);"
 PRINTED = Rule(
     id="torch/fallback-kernel",
     compiler=NAME,
-    anchor=("  print(",),
-    pattern=r"(?:^\t|\[__output_code\] )\s{4,64}print\((?:'.*'|\x22.*\x22)(?:\.format\([\w=, ]*\))?\)\s*$",
+    anchor=("print(",),
+    # Its indentation and quotes may be those that another program left of them.
+    pattern=r"(?:^\t\s{4,64}|\[__output_code\]\s{1,64})print\(" + rf"(?P<q>{_QUOTE}).*(?P=q)"
+    r"(?:\.format\([\w=, ]*\))?\)" + BEHIND,
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
@@ -174,6 +177,9 @@ PRINTED = Rule(
     matches=(
         _CODE + "            print('norm {}'.format(buf0))",
         "\t            print('norm {}'.format(buf0))",
+        _CODE + "print('norm {}'.format(buf0))",
+        _CODE + "            print(&#39;norm {}&#39;.format(buf0))",
+        _CODE + "            print(\\'norm {}\\'.format(buf0))",
     ),
     ignores=(
         _CODE + "    return print_performance(fn, times=times, repeat=repeat)",
