@@ -5,7 +5,6 @@ An anchor without any of them is found all the same: `anchors.py` says how.
 
 PIECES = frozenset(
     (
-        "  print(",
         "  torch.ops.",
         " AR+RMS+",
         " ApplyGr",
