@@ -138,4 +138,6 @@ def shorten(text: str, limit: int) -> str:
     """The text in at most `limit` characters; three dots say that it was cut."""
     if len(text) <= limit:
         return text
-    return text[: limit - 3] + "..." if limit > 3 else text[: max(limit, 0)]
+    if limit <= 3:
+        return text[: max(limit, 0)]
+    return text[: limit - 3].removesuffix("[") + "..."  # not between a runner's `##[` and what breaks it

@@ -211,7 +211,13 @@ def test_redact_takes_linear_time(seed: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "limit", "cut"),
-    [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc..."), ("abcdef", 2, "ab"), ("a", 0, "")],
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abc..."),
+        ("abcdef", 2, "ab"),
+        ("a", 0, ""),
+        ("a ##[\\error] b", 8, "a ##..."),
+    ],
 )
 def test_shorten(text: str, limit: int, cut: str) -> None:
     assert safe.shorten(text, limit) == cut
