@@ -23,7 +23,6 @@ SIGNS = (
     *(b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\n\xff\xfe", b"\n\xfe\xff"),
     *(b"\0\n\0", b"\r\0\n", b"\0e\0"),
     *(b"\x1b[0", b"\x1b[m", b"\x1b[2", b"\x1b[3"),
-    *(b"033[", b"x1b[", b"^[[", b"\xe2\x90\x9b[", b"\xef\xbf\xbd["),  # as text
 )
 ACROSS = 2  # bytes of a sign that may stand before a line
 _FROM = binary.HEAD - 32  # colour codes before it are seen with the first bytes
@@ -182,11 +181,12 @@ class Later:
         """How many bytes, from the line on in which the first colour code stands."""
         if not self._codes:
             return 0
-        begins = max(known, _FROM - (self._given - len(data)))
-        code = reassembly.CODE_BEGINS.search(data, max(0, begins))
-        if code is None:
+        code = data.find(b"\x1b", max(known, _FROM - (self._given - len(data))))
+        while code >= 0 and data[code + 1 : code + 2] not in (b"[", b""):
+            code = data.find(b"\x1b", code + 1)
+        if code < 0:
             return 0
-        rest = data[max(known, data.rfind(b"\n", 0, code.start()) + 1) :]
+        rest = data[max(known, data.rfind(b"\n", 0, code) + 1) :]
         blocks = whole_lines(_After(rest, lambda buffer: self._watched(buffer)[0]))
         self._without_codes = Chunks(reassembly.without_codes(blocks))
         return len(rest)

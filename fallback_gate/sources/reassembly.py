@@ -14,14 +14,9 @@ from fallback_gate.sources import json_lines
 from fallback_gate.sources.joining import Step, cutters, unquoted
 from fallback_gate.sources.reader import Reader, whole_lines
 
-# The escape character as rsyslog, `cat -v`, Python's and C's literals, and viewers write it.
-_SPELLED = rb"(?:#033|\^\[|\\x1[bB]|\\033|\xe2\x90\x9b|\xef\xbf\xbd)\[[0-9;]*[mK]"
-_OF_SPELLED = (b"033[", b"^[[", b"\\x1", b"\xe2\x90\x9b", b"\xef\xbf\xbd[")
-_CODE_WITHIN = re.compile(rb"[^\n](?:\x1b|\\u001[bB])\[[0-9;]*[mK][^\r\n]|" + _SPELLED)
-CODE_BEGINS = re.compile(rb"\x1b(?:\[|\Z)|" + _SPELLED)
+_CODE_WITHIN = re.compile(rb"[^\n](?:\x1b|\\u001[bB])\[[0-9;]*[mK][^\r\n]")
 _CODE = re.compile(rb"\x1b\[[0-9;:?]*[mKGHJABFhlsu]")
 _CODE_SPELLED = re.compile(rb"\\u001[bB]\[[0-9;:?]*[mKGHJABFhlsu]")
-_CODE_SHOWN = re.compile(_SPELLED)
 
 
 def steps(head: bytes, *, console: bool) -> list[Step]:
@@ -57,12 +52,10 @@ def reassemble(reader: Reader, needed: Iterable[Step]) -> Iterator[bytes]:
 
 
 def without_codes(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Colours and cursor moves go, in others' spelling of the escape character too."""
+    """Colours and cursor moves go, in Docker's spelling of the escape character too."""
     for block in blocks:
         if b"\x1b" in block:
             block = _CODE.sub(b"", block)
         if b"\\u001" in block:
             block = _CODE_SPELLED.sub(b"", block)
-        if any(sign in block for sign in _OF_SPELLED):
-            block = _CODE_SHOWN.sub(b"", block)
         yield block

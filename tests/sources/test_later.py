@@ -129,25 +129,3 @@ def test_a_late_colour_code_hides_no_line_behind_it(tmp_path, code, lines):
         ("second", start + 1 + lines),
         ("third", start + 2 + 2 * lines),
     ]
-
-
-SPELLED = {
-    "rsyslog": "#033",
-    "cat -v": "^[",
-    "Python": "\\x1b",
-    "C": "\\033",
-    "viewer": "␛",
-    "lost": "\ufffd",
-}
-
-
-@pytest.mark.parametrize("escape", SPELLED.values(), ids=SPELLED)
-@pytest.mark.parametrize("before", [b"", LONG, LONG * 40], ids=["first bytes", "later", "another read"])
-def test_a_colour_code_whose_escape_character_is_spelled_out_hides_no_word(tmp_path, escape, before):
-    """As `grep --color=always` marks a word, in a log that rsyslog or a viewer wrote."""
-    log = tmp_path / "coloured.log"
-    word = f"fall{escape}[01;31m{escape}[Kback{escape}[m{escape}[K to eager: op=first\n"
-    log.write_bytes(CLEAN + before + word.encode() + b"done\n" + NOTE.encode())
-    verdict = check([log], cwd=tmp_path, today=date(2026, 11, 30), environ={})
-    at = (CLEAN + before).count(b"\n") + 1
-    assert [(f.event.op, f.event.line) for f in verdict.findings] == [("first", at), ("gate_attn", at + 2)]
