@@ -52,7 +52,9 @@ def cut(text: str, width: int) -> str:
     """The text in at most `width` columns; three dots say that it was cut."""
     if columns(text) <= width:
         return text
-    return text[: _head(text, width - 3)] + "..." if width > 4 else text[: _head(text, width)]
+    if width <= 4:
+        return text[: _head(text, width)]
+    return text[: _head(text, width - 3)].removesuffix("[") + "..."  # as `safe.shorten`
 
 
 def pad(text: str, width: int) -> str:
