@@ -53,3 +53,11 @@ def called(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def plain(name: str) -> str:
     """A compiler's name as people write it: `TensorRT-LLM` and `tensorrt_llm` are one."""
     return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known compiler that is written most like a name which means none; None where none is like it."""
+    from difflib import get_close_matches  # for mistakes alone
+
+    near = get_close_matches(name.lower(), sorted(known), n=1)
+    return near[0] if near else None

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from difflib import get_close_matches
 
 from fallback_gate.model import Finding
-from fallback_gate.model.aliases import called
+from fallback_gate.model.aliases import called, nearest
 from fallback_gate.policy import globs, regular
 from fallback_gate.policy.cover import NAMING, Asked, Covers, covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
@@ -186,8 +185,8 @@ def _whole(policy: Policy, compilers: set[str]) -> Iterator[Advice]:
         yield Advice("no-proof", path, text)
     for name in policy.expect_compilers:
         if not called(name, compilers):
-            near = get_close_matches(name.lower(), sorted(compilers), n=1)
-            hint = f"; the nearest is {near[0]}" if near else ""
+            near = nearest(name, compilers)
+            hint = f"; the nearest is {near}" if near else ""
             text = f"expect.compilers: no reader or rule knows {name}, so each run is unproven{hint}"
             yield Advice("never-matches", path, text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from fallback_gate.model import EXIT_CODES, Decision, Finding, LogReport, Outcome, ProcessVerdict
-from fallback_gate.model.aliases import called
+from fallback_gate.model.aliases import called, nearest
 from fallback_gate.policy.entry import Policy
 from fallback_gate.verdict.proof import lacking
 
@@ -27,7 +27,7 @@ def expectations(
     for name in policy.expect_compilers:
         names = called(name, known) or (name,)  # of a family, any
         if seen.isdisjoint(names):
-            hint = "" if not known or names[0] in known else _nearest(name, known)
+            hint = "" if not known or names[0] in known else _unknown(name, known)
             missing.append(f"the policy expects the compiler {name}, and no log shows it{hint}")
     asked = [*wanted] if policy.expect_ranks is None else [(policy.expect_ranks, "the policy"), *wanted]
     ranks = {process.rank for process in processes if process.rank is not None}.union(sealed)
@@ -39,11 +39,9 @@ def expectations(
     return missing
 
 
-def _nearest(name: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches  # for mistakes alone
-
-    near = get_close_matches(name.lower(), known, n=1)
-    return f": no reader or rule has that name{f', the nearest is {near[0]}' if near else ''}"
+def _unknown(name: str, known: Collection[str]) -> str:
+    near = nearest(name, known)
+    return f": no reader or rule has that name{f', the nearest is {near}' if near else ''}"
 
 
 def proven(

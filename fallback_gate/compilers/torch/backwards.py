@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from re import Match
-from typing import Any
 
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
-from fallback_gate.compilers.torch.log import NAME, opened, parse
+from fallback_gate.compilers.torch.log import opened, parse
+from fallback_gate.compilers.torch.markers import marker
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -39,59 +39,41 @@ def _arguments(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
 _ARGUMENTS = {"backward": Pattern(r"\btangents_\d"), "forward": Pattern(r"\bprimals_\d")}
 
 
-def _marker(
-    name: str,
-    anchor: tuple[str, ...],
-    pattern: str,
-    shows: str,
-    match: str,
-    seen_in: str,
-    read: Any = _of_graph,
-) -> Marker:
-    return Marker(
-        id=f"torch/{name}",
-        compiler=NAME,
-        anchor=anchor,
-        pattern=pattern,
-        shows=shows,
-        seen_in=seen_in,
-        matches=(match,),
-        read=read,
-    )
-
-
 MARKERS = (
-    _marker(
+    marker(
         "graph-written",
         (" = args", "assert_size_stride(tangents_"),
         r"\w,? = args\s*$|\bassert_size_stride\(tangents_",
         "Whether a wrapper is that of a forward or of a backward graph.",
         "V" + _PREFIX + "[0/0] [__output_code]         primals_1, mm, tangents_1 = args",
-        "2.1 to 2.14, artifact output_code",
         _arguments,
+        "2.1 to 2.14, artifact output_code",
     ),
-    _marker(
+    marker(
         "backward-begun",
-        ("torchinductor compiling BACKWARDS graph",),
+        "torchinductor compiling BACKWARDS graph",
         r"Step 3: torchinductor compiling BACKWARDS graph (\d{1,9})\s*$",
         "Inductor lowers a backward graph.",
         "I" + _PREFIX + "[0/0] Step 3: torchinductor compiling BACKWARDS graph 0",
+        _of_graph,
         "2.7 to 2.14, INFO of inductor",
     ),
-    _marker(
+    marker(
         "backward-ended",
-        ("torchinductor done compiling BACKWARDS graph",),
+        "torchinductor done compiling BACKWARDS graph",
         r"Step 3: torchinductor done compiling BACKWARDS graph (\d{1,9})\s*$",
         "The backward graph was lowered to its end.",
         "I" + _PREFIX + "[0/0] Step 3: torchinductor done compiling BACKWARDS graph 0",
+        _of_graph,
         "2.7 to 2.14, INFO of inductor",
     ),
-    _marker(
+    marker(
         "backward-timed",
-        ("bw_compiler",),
+        "bw_compiler",
         r"compile_fx\.<locals>\.bw_compiler(?:,| {2})",
         "A backward graph was given to Inductor, as the times at exit tell.",
         "I" + _PREFIX + "compile_fx.<locals>.bw_compiler                            10.0092",
+        _of_graph,
         "2.11 (run)",
     ),
 )

@@ -82,19 +82,20 @@ def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
         yield Sighting(marker.id, record.position, ("whole", *frames), log.pid, None, log.when)
 
 
-def _marker(
+def marker(
     name: str,
-    anchor: str,
+    anchor: str | tuple[str, ...],
     pattern: str,
     shows: str,
     match: str,
     read: object = _fact,
     seen_in: str = "2.1 to 2.14",
 ) -> Marker:
+    """A marker of torch.compile's text logs."""
     return Marker(
         id=f"torch/{name}",
         compiler=NAME,
-        anchor=(anchor,),
+        anchor=(anchor,) if isinstance(anchor, str) else anchor,
         pattern=pattern,
         shows=shows,
         seen_in=seen_in,
@@ -104,21 +105,21 @@ def _marker(
 
 
 MARKERS = (
-    _marker(
+    marker(
         "trace-started",
         "torchdynamo start tracing",
         r"Step 1: torchdynamo start tracing (\S+) (\S.*:\d+)\s*$",
         "Dynamo's INFO level is on, and this frame was traced.",
         _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
     ),
-    _marker(
+    marker(
         "trace-done",
         "torchdynamo done tracing",
         r"Step 1: torchdynamo done tracing (\S+) \(RETURN_\w+",
         "The frame was traced to its end without a break.",
         _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
     ),
-    _marker(
+    marker(
         "frame-ended",
         "put_code_state:",
         r"put_code_state: ",
@@ -126,21 +127,21 @@ MARKERS = (
         _I + "[0/0_1] put_code_state: no cache key, skipping",
         seen_in="2.7 to 2.14 (2.6: source)",
     ),
-    _marker(
+    marker(
         "gave-up",
         "T CONVERT ",
         r"WON'T CONVERT (\S+) (.+) line (\d{1,9})\s*$",
         "The frame was given up, as is told.",
         _I + "[0/0] WON'T CONVERT forward /app/moe/decoder.py line 148 ",
     ),
-    _marker(
+    marker(
         "gave-up",
         "Skipping frame because there is a graph break in a",
         r"Skipping frame because there is a graph break in a for/while loop",
         "The frame was given up for a break in a loop, as is told.",
         _I + "[0/0] Skipping frame because there is a graph break in a for/while loop",
     ),
-    _marker(
+    marker(
         "gave-up",
         "intentionally decided to skip the frame",
         r"torch\.compile intentionally decided to skip the frame (\S+) \((.+) line (\d{1,9})\) and fall back to eager",
@@ -149,7 +150,7 @@ MARKERS = (
         + "[0/0] torch.compile intentionally decided to skip the frame forward (/app/moe/decoder.py line 148) and fall back to eager.",
         seen_in="2.10",
     ),
-    _marker(
+    marker(
         "not-captured",
         "speculate_subgraph: while introspecting",
         r"speculate_subgraph: while introspecting (\S.{0,200}?), we were unable to trace function `",
@@ -158,21 +159,21 @@ MARKERS = (
         + "[0/0] speculate_subgraph: while introspecting autograd.Function, we were unable to trace function "
         "`forward` into a single graph. This means that Dynamo was unable to prove safety for this API and will fall back to eager-mode PyTorch",
     ),
-    _marker(
+    marker(
         "backend-called",
         "compiler function",
         r"Step 2: calling compiler function (\S+(?: \S+)*)",
         "This back end got the graph.",
         _I + "[0/0] Step 2: calling compiler function inductor",
     ),
-    _marker(
+    marker(
         "backend-done",
         "compiler function",
         r"Step 2: done compiler function (\S+(?: \S+)*)",
         "The back end returned.",
         _I + "[0/0] Step 2: done compiler function inductor",
     ),
-    _marker(
+    marker(
         "frames-listed",
         "attempted to trace the following frames",
         r"TorchDynamo attempted to trace the following frames: \[",
@@ -181,7 +182,7 @@ MARKERS = (
         _listed,
         seen_in="2.7 to 2.14",
     ),
-    _marker(
+    marker(
         "metrics",
         "TorchDynamo compilation metrics:",
         r"TorchDynamo compilation metrics:",
@@ -202,7 +203,7 @@ MARKERS = (
         ignores=(f"served 12 requests\n{_I}TorchDynamo attempted to trace the following frames: [",),
         read=raised,
     ),
-    _marker(
+    marker(
         "dynamo-debug",
         "COMPILING GRAPH due to",
         r"COMPILING GRAPH due to GraphCompileReason\(",
@@ -211,7 +212,7 @@ MARKERS = (
         + "[0/0] COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[], graph_break=False)",
         _debug,
     ),
-    _marker(
+    marker(
         "graph-breaks-on",
         "Graph break",
         r"\[__graph_breaks\] Graph break[ :]|\.__graph_breaks: \[DEBUG\] Graph break",
@@ -219,14 +220,14 @@ MARKERS = (
         _V + "[0/0] [__graph_breaks] Graph break: skip: from user code at:",
         _artifact,
     ),
-    _marker(
+    marker(
         "recompiled",
         "Recompiling function",
         r"Recompiling function (\S+)",
         "The artifact recompiles is on: a recompile below its limit, which is no fallback.",
         _V + "[0/1] [__recompiles] Recompiling function forward in /app/moe/decoder.py:131",
     ),
-    _marker(
+    marker(
         "output-code",
         "Output code:",
         r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
@@ -234,7 +235,7 @@ MARKERS = (
         _V + "[0/0] [__output_code] Output code: ",
         _printed,
     ),
-    _marker(
+    marker(
         "output-code-ended",
         "code] Output code w",
         r"Output code written to:",
@@ -242,7 +243,7 @@ MARKERS = (
         _V + "[0/0] [__output_code] Output code written to: /tmp/torchinductor/zj/czj.py",
         _artifact,
     ),
-    _marker(
+    marker(
         "lowered",
         "Finished codegen for all nodes",
         r"Finished codegen for all nodes",
@@ -250,7 +251,7 @@ MARKERS = (
         _V + "[0/0] Finished codegen for all nodes. The list of kernel names available: OrderedSet([])",
         _debug,
     ),
-    _marker(
+    marker(
         "perf-hints",
         "Skip comprehensive padding on CPU",
         r"\[__perf_hints\] Skip comprehensive padding on CPU",
@@ -258,7 +259,7 @@ MARKERS = (
         _I + "[0/0] [__perf_hints] Skip comprehensive padding on CPU",
         _artifact,
     ),
-    _marker(
+    marker(
         "partitioned",
         "graph partitions: ",
         r"Created \d+ graph partitions: ",
