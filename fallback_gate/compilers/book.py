@@ -15,6 +15,8 @@ from fallback_gate.scan.anchors import Anchors
 from fallback_gate.scan.window import Hit
 from fallback_gate.sources import seal
 
+MOST_TOGETHER = 4096  # sets of anchors whose rules are kept
+
 
 class Book:
     """The rules of all readers, and of the user, ready for the scan.
@@ -48,14 +50,18 @@ class Book:
         self._anchors = list(dict.fromkeys((*self._waiting, *self._own)))
         self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, *lost.PHRASES, seal.HEADER])
         self._entries: dict[int, list[Rule | Marker]] = {}  # by anchor, once it was hit
+        self._together: dict[tuple[int, ...], list[Rule | Marker]] = {}  # by the anchors of a line
         self._helps: dict[str, dict[str, list[str]]] = {}  # by compiler and id, once they are asked for
 
-    def of(self, hit: Hit) -> Iterable[Rule | Marker]:
+    def of(self, hit: Hit) -> list[Rule | Marker]:
         """The rules and markers of which an anchor stands in the line, each once."""
-        known = [anchor for anchor in hit.anchors if anchor < len(self._anchors)]
-        if len(known) == 1:
-            return self._at(known[0])
-        return {id(rule): rule for anchor in known for rule in self._at(anchor)}.values()
+        found = self._together.get(hit.anchors)
+        if found is None:
+            known = [anchor for anchor in hit.anchors if anchor < len(self._anchors)]
+            found = list({id(rule): rule for anchor in known for rule in self._at(anchor)}.values())
+            if len(self._together) < MOST_TOGETHER:
+                self._together[hit.anchors] = found
+        return found
 
     def _at(self, place: int) -> list[Rule | Marker]:
         """The rules and markers that wait for an anchor."""
@@ -86,6 +92,10 @@ class Book:
     def smells(self, hit: Hit) -> bool:
         """Whether the line has a phrase that no rule waits for."""
         return max(hit.anchors) >= len(self._anchors)
+
+    def tells_of_loss(self, hit: Hit) -> bool:
+        """Whether one of these is of those that tell that lines are missing, or of a seal."""
+        return max(hit.anchors) >= len(self._anchors) + len(near_miss.PHRASES)
 
 
 def _reader_of(compiler: str, required: frozenset[Kind]) -> Reader:

@@ -144,7 +144,8 @@ def gather(
         for hit in scan:
             record, known, reported = hit.record, False, False
             said.closings += record.text.startswith(closing.LINE)
-            if smells := book.smells(hit):
+            smells = book.smells(hit)
+            if smells and book.tells_of_loss(hit):
                 if record.text.startswith(seal.OPENING):
                     said.inner = known = True
                 said.lost = said.lost or lost.told(record.text)

@@ -178,6 +178,18 @@ class Record:
         view, start = self.view, max(0, self.start - LONGEST_LINE)
         return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE * behind)) >= 0
 
+    def around(self, wanted: Pattern[bytes], reach: int) -> Iterator[Line]:
+        """The lines of the same stream that hold a match: those behind it, at most so many bytes away, and
+        those before it, no further than `preceding` looks."""
+        view, start, end = self.view, self.start, self.end
+        for begin, stop in ((end, min(view.end, end + reach)), (max(0, start - LONGEST_LINE), start)):
+            for match in wanted.finditer(view.buffer, begin, stop):
+                view.spend()
+                line = view.line(match.start())
+                text, envelope = self._unwrap(view.text(*line, match.start()))
+                if envelope.stream == self.envelope.stream:
+                    yield Line(text, line[0])
+
     def continued(
         self,
         prefix: str,

@@ -11,7 +11,8 @@ import pytest
 
 from fallback_gate import check
 from fallback_gate.compilers.torch import proof as torch_proof
-from fallback_gate.compilers.torch.log import frames, is_library, parse, user_stack
+from fallback_gate.compilers.torch.log import parse
+from fallback_gate.compilers.torch.user_stack import frames, is_library, user_stack
 from fallback_gate.model import Kind, Location, Outcome, State
 
 Read = Callable[..., Any]

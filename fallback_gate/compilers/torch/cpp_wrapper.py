@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.inductor import KERNEL_HELP, KERNEL_MEANING, is_compute, named
+from fallback_gate.compilers.torch.inductor import KERNEL_HELP, KERNEL_MEANING, is_compute, of_operator
 from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -32,14 +32,16 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     shim = found["op"]
     if shim is None:
         reason = "the C++ wrapper calls it through the proxy executor"
-        report = base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
         told = _result_of(record, log, code)
-        yield named(report._replace(scope=Scope.OPERATOR), told) if told else report
+        if told:
+            yield of_operator(rule, record, log, told, scope=Scope.OPERATOR, reason=reason, at_least=True)
+        else:
+            yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason, at_least=True)
     elif not _LIBRARY_SHIM.match(shim):
         further = messages(record, log, 4) if log else (line.text for line in record.following(4))
         full = next((name["op"] for line in further if (name := _CHECKED.search(line))), _of_shim(shim))
         reason = "the C++ wrapper calls its C shim: no kernel was generated"
-        yield named(base(rule, record, log, "*"), full, reason=reason, site=f"{record.position}")
+        yield of_operator(rule, record, log, full, reason=reason, site=f"{record.position}")
 
 
 def _of_shim(shim: str) -> str:
@@ -59,7 +61,7 @@ def dispatched(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
     name = match["python"] or f"{match['op']}.{match['overload'] or 'default'}"
     if (not log or log.artifact == "output_code") and is_compute(name):
         reason = "the C++ wrapper calls it by the dispatcher or in Python: no kernel was generated"
-        yield named(base(rule, record, log, "*"), name, reason=reason, site=f"{record.position}")
+        yield of_operator(rule, record, log, name, reason=reason, site=f"{record.position}")
 
 
 def _result_of(record: Record, log: LogRecord | None, code: str) -> str | None:
@@ -90,7 +92,7 @@ def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = opened(record.text, match, None)
     if log:
         reason = "no C shim: called through the proxy executor"
-        yield named(base(rule, record, log, match["op"]), match["op"], reason=reason)
+        yield of_operator(rule, record, log, match["op"], reason=reason)
 
 
 DISPATCHED = Rule(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
-from fallback_gate.compilers.torch.inductor import is_compute, named
-from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse, user_stack
+from fallback_gate.compilers.torch.inductor import is_compute, names_of
+from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
+from fallback_gate.compilers.torch.user_stack import told_by, user_stack
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
@@ -31,16 +32,11 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
     frames = messages(record, log, 40) if log.prefix or "Found from" in record.text else ()
     stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *frames))
     incompatible = re.search(r"incompatible op (?P<op>[\w.:]+)", reason)
-    where = stack.innermost
-    report = base(rule, record, log, (where.function if where else None) or "*")
+    told = told_by(stack)
     if incompatible:
-        report = named(report, incompatible["op"])
-    elif where and where.function:
-        report = report._replace(names=(where.function,))
+        told["op"], told["names"] = names_of(incompatible["op"])
     on_cpu = (Kind.DEVICE_FALLBACK,) if "cpu device" in reason else ()
-    yield report._replace(
-        stack=stack.functions, files=stack.files, location=where, reason=reason, also=on_cpu
-    )
+    yield base(rule, record, log, **told, reason=reason, also=on_cpu)
 
 
 @dataclass(slots=True)
@@ -70,22 +66,21 @@ def partition(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
             of_reason = [node for node in lost if node.reason == reason]
             yield _partition_report(rule, record, log, of_reason, Kind.CUDAGRAPH_SKIP, rule.id)
     for name in dict.fromkeys(node.op for node in nodes if node.ir == "FallbackKernel"):
-        report = base(
-            rule,
-            record,
-            log,
-            "*",
-            Scope.UNKNOWN,
-            id="torch/fallback-kernel",
-            kind=Kind.OP_FALLBACK,
-            at_least=True,
-            hint=name is None,
-            reason="a FallbackKernel node",
-        )
-        if name is None:
-            yield report
-        elif is_compute(name):
-            yield named(report._replace(scope=Scope.OPERATOR), name)
+        if name is None or is_compute(name):
+            op, names = names_of(name) if name else ("*", ())
+            yield base(
+                rule,
+                record,
+                log,
+                op,
+                Scope.OPERATOR if name else Scope.UNKNOWN,
+                names=names,
+                id="torch/fallback-kernel",
+                kind=Kind.OP_FALLBACK,
+                at_least=True,
+                hint=name is None,
+                reason="a FallbackKernel node",
+            )
 
 
 _NO_CUDAGRAPHS = "partition includes all ops when cudagraphs is disabled"

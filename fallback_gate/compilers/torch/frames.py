@@ -13,16 +13,11 @@ from typing import Any
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.breaking_call import failed_on_fake_tensors, offending_call
-from fallback_gate.compilers.torch.log import (
-    RAISED,
-    LogRecord,
+from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
+from fallback_gate.compilers.torch.user_stack import (
     UserStack,
-    base,
     frames,
     is_standard_library,
-    messages,
-    opened,
-    parse,
     told_by,
     user_stack,
 )
@@ -65,13 +60,12 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         return  # it computes nothing: what it calls is a frame of its own
     called = failed_on_fake_tensors("\n".join(said[at : at + 3])) if at is not None else ()
     limit = any(words in cause for words in _LIMITS)
-    report = of_frame(rule, record, log, match)
-    report = report._replace(names=tuple(dict.fromkeys((*report.names, *_traced_into(said), *called))))
+    told = told_by(UserStack().within(_named(match)), *_traced_into(said), *called)
     if log.level == "I":
         kind = Kind.RECOMPILE_LIMIT if limit else Kind.EAGER_FRAME
-        yield report._replace(kind=kind, reason=cause or "the frame runs in eager")
+        yield base(rule, record, log, **told, kind=kind, reason=cause or "the frame runs in eager")
     else:
-        yield report._replace(reason=cause or "compiling failed; the error was suppressed")
+        yield base(rule, record, log, **told, reason=cause or "compiling failed; the error was suppressed")
 
 
 def _error(messages: Iterable[str]) -> Iterator[str]:

@@ -13,17 +13,11 @@ from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, offending_call, old_call
-from fallback_gate.compilers.torch.log import (
-    RAISED,
-    LogRecord,
+from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, further, messages, opened, parse
+from fallback_gate.compilers.torch.user_stack import (
     UserStack,
-    base,
-    further,
     is_library,
     library_frames,
-    messages,
-    opened,
-    parse,
     told_by,
     user_stack,
 )

@@ -5,26 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.inductor import named
-from fallback_gate.compilers.torch.log import (
-    NAME,
-    LogRecord,
-    base,
-    messages,
-    opened,
-    parse,
-    told_by,
-    user_stack,
-)
+from fallback_gate.compilers.torch.inductor import of_operator
+from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
 from fallback_gate.compilers.torch.trace import compile_around
+from fallback_gate.compilers.torch.user_stack import told_by, user_stack
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import BEHIND, Pattern
-from fallback_gate.scan.record import LONGEST_LINE, Line, Record
+from fallback_gate.scan.record import Line, Record
 
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
 _SCHEDULED = "V1130 00:42:05.094000 12430 torch/_inductor/scheduler.py:3307] [0/0] scheduling ComputedBuffer("
@@ -47,9 +40,14 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         if kernel := _CPU_KERNEL.match(inner.message if inner else line.text.removeprefix("\t")):
             found.setdefault(kernel["name"], line)
     for name, line in found.items():
-        report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
-        yield report._replace(
-            compile_id=report.compile_id if log else compile_around(record),
+        yield base(
+            rule,
+            record,
+            log,
+            "*",
+            position=record.position_at(line.at),
+            text=line.text,
+            compile_id=None if log else compile_around(record),
             hint=True,
             site=f"{log.frame if log else ''} {name}".strip(),
             reason=f"the wrapper of an accelerator's graph calls {name}, which runs on the CPU",
@@ -59,35 +57,37 @@ def on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def scheduled_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A kernel on the CPU in the scheduler's dump of a graph that has one on an accelerator, too."""
     log = opened(record.text, match, None)
-    if not log or not _of_several_devices(record):
+    if not log:
+        return
+    if not any(_whose(other) == _whose(log) for other in _on_accelerators(record)):
         return
     said = list(messages(record, log, NEAR_GUARD, until="scheduling "))
     ranges = next((found for line in said if (found := _RANGES.match(line))), None)
     if ranges and "0" in ranges["sizes"].split(", "):
         return  # room is made, and nothing is computed
-    for line in chain(record.preceding(NEAR_KERNEL), record.following(NEAR_KERNEL)):
-        other = parse(line.text)
-        if other and _whose(other) == _whose(log) and _ON_ACCELERATOR.search(other.message):
-            reason = f"{match['name']} of an accelerator's graph is computed on the CPU"
-            facts = told_by(user_stack(said))
-            if facts["location"]:  # one event of all the kernels of a function
-                facts["location"] = facts["location"]._replace(line=None)
-            site = f"{log.frame} {match['name']}"
-            yield base(rule, record, log, facts.pop("op"), hint=True, site=site, reason=reason, **facts)
-            return
+    facts = told_by(user_stack(said))
+    if facts["location"]:  # one event of all the kernels of a function
+        facts["location"] = facts["location"]._replace(line=None)
+    yield base(
+        rule,
+        record,
+        log,
+        facts.pop("op"),
+        hint=True,
+        site=f"{log.frame} {match['name']}",
+        reason=f"{match['name']} of an accelerator's graph is computed on the CPU",
+        **facts,
+    )
 
 
-def _of_several_devices(record: Record) -> bool:
-    """Whether a buffer elsewhere than on the CPU is told of nearby: a look at the bytes, since mostly there is none."""
-    view, start = record.view, max(0, record.start - LONGEST_LINE)
-    stop = min(view.end, record.start + REACH)
-    return view.buffer.count(b"Layout('", start, stop) > view.buffer.count(b"Layout('cpu'", start, stop)
+def _on_accelerators(record: Record) -> Iterator[LogRecord]:
+    """The lines nearby that tell of a buffer elsewhere than on the CPU."""
+    return filter(None, (parse(line.text) for line in record.around(_ON_ACCELERATOR, REACH)))
 
 
-NEAR_KERNEL = 400  # lines
-REACH = 128 * 1024  # bytes of so many lines
+REACH = 128 * 1024  # bytes
 _RANGES = Pattern(r"\s*ranges=\[(?P<sizes>[^\]]*)\]")
-_ON_ACCELERATOR = Pattern(r"layout=\w+\('(?!cpu|meta)\w+(?::\d+)?', torch\.")
+_ON_ACCELERATOR = re.compile(rb"layout=\w+\('(?!cpu|meta)\w+(?::\d+)?', torch\.")
 
 
 def _whose(log: LogRecord) -> tuple[int | None, str, str | None]:
@@ -102,10 +102,12 @@ def printed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operator `print` in the generated wrapper, which writes it as Python's own: the host waits for its values."""
     log = parse(record.text)
     if log is None or (log.artifact == "output_code" and log.message.lstrip().startswith("print(")):
-        report = base(rule, record, log, "*")
-        yield named(
-            report if log else report._replace(compile_id=compile_around(record)),
+        yield of_operator(
+            rule,
+            record,
+            log,
             "higher_order.print",
+            compile_id=None if log else compile_around(record),
             site=f"{log.frame if log else record.position} {match[0].strip()[:200]}",
             reason="the generated wrapper prints: the host waits for the values",
         )

@@ -9,17 +9,12 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from re import Match
+from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.log import (
-    base,
-    is_library,
-    messages,
-    opened,
-    parse,
-    until_next,
-)
+from fallback_gate.compilers.torch.log import LogRecord, base, messages, opened, parse, until_next
 from fallback_gate.compilers.torch.trace import compile_around
+from fallback_gate.compilers.torch.user_stack import is_library
 from fallback_gate.model import Location, Report, Scope
 from fallback_gate.model.names import operator, plain
 from fallback_gate.patterns import Pattern
@@ -36,14 +31,14 @@ KERNEL_HELP = (
 )
 
 
-def named(report: Report, name: str, **said: str) -> Report:
-    """The report, for the operator that a message names in whatever spelling, and what else is said."""
-    op, names = _names(name)
-    return report._replace(op=op, names=names, **said)  # type: ignore[arg-type]
+def of_operator(rule: Rule, record: Record, log: LogRecord | None, name: str, **facts: Any) -> Report:
+    """A report about the operator that a message names, in whatever spelling."""
+    op, names = names_of(name)
+    return base(rule, record, log, op, names=names, **facts)
 
 
 @lru_cache(maxsize=4096)
-def _names(name: str) -> tuple[str, tuple[str, ...]]:
+def names_of(name: str) -> tuple[str, tuple[str, ...]]:
     """The operator, and its names: as said, and where generated code calls the in-place form, without it."""
     op = operator(name)
     functional = (op.removesuffix("_"),) if "::" in op else ()
@@ -64,7 +59,7 @@ def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     if name == "None":
         yield base(rule, record, log, "*", Scope.UNKNOWN, reason="PyTorch 2.4 does not name the operator")
     elif is_compute(name):
-        yield named(base(rule, record, log, name), name, reason="Inductor has no code for it: FallbackKernel")
+        yield of_operator(rule, record, log, name, reason="Inductor has no code for it: FallbackKernel")
 
 
 def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -74,8 +69,7 @@ def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     for message in messages(record, log, 3):
         if found := re.match(r"\s*target: (?P<op>\S+)", message):
-            name = found["op"]
-            yield named(base(rule, record, log, name), name, reason="no lowering: implicit fallback")
+            yield of_operator(rule, record, log, found["op"], reason="no lowering: implicit fallback")
             return
     yield base(rule, record, log, "*", Scope.UNKNOWN, reason="no lowering: implicit fallback")
 
@@ -93,11 +87,11 @@ def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
             break
         if message.startswith(")"):
             break
-    report = base(rule, record, log, "*", Scope.UNKNOWN, reason=f"scheduled as {match['node']}")
+    reason = f"scheduled as {match['node']}"
     if name is None:
-        yield report
+        yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason)
     elif is_compute(name):
-        yield named(report._replace(scope=Scope.OPERATOR), name)
+        yield of_operator(rule, record, log, name, scope=Scope.OPERATOR, reason=reason)
 
 
 _PYTHON_KERNEL = Pattern(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
@@ -108,11 +102,7 @@ def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node of the post-fusion dump whose kernel is an operator, not generated code."""
     log = parse(record.text)
     if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
-        yield named(
-            base(rule, record, log, match["op"]),
-            match["op"],
-            reason="the node's kernel is an ATen call",
-        )
+        yield of_operator(rule, record, log, match["op"], reason="the node's kernel is an ATen call")
 
 
 def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -123,10 +113,12 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     code = log.message if log else record.text[1:]  # the payload of a structured trace starts with a tab
     found = _CALL.match(code)
     if found and is_compute(found["op"]):
-        report = base(rule, record, log, "*")
-        yield named(
-            report if log else report._replace(compile_id=compile_around(record)),
+        yield of_operator(
+            rule,
+            record,
+            log,
             found["op"],
+            compile_id=None if log else compile_around(record),
             site=f"{log.frame if log else record.position} {code.strip()[:200]}",
             reason="the generated wrapper calls it: no kernel was generated",
         )
@@ -139,10 +131,13 @@ def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Ite
         for line in until_next(record, LONGEST_WRAPPER):
             found = _CALL.match(line.text)
             if found and is_compute(found["op"]):
-                report = base(rule, record, log, "*", position=record.position_at(line.at), text=line.text)
-                yield named(
-                    report,
+                yield of_operator(
+                    rule,
+                    record,
+                    log,
                     found["op"],
+                    position=record.position_at(line.at),
+                    text=line.text,
                     site=line.text.strip()[:200],
                     reason="the generated wrapper calls it: no kernel was generated",
                 )
@@ -161,8 +156,11 @@ def batching(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     file = match["file"]
     where = Location(file, int(match["line"])) if file and not is_library(file) else None
-    report = named(base(rule, record, None, match["op"]), match["op"])
-    yield report._replace(
+    yield of_operator(
+        rule,
+        record,
+        None,
+        match["op"],
         location=where,
         files=(file,) if where else (),
         reason="no batching rule: vmap runs the operator in a loop over the batch",

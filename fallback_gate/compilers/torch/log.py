@@ -15,15 +15,14 @@ a prefix to the next one. Process and compile ids are gone: such records report,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.model import Location, Report, Scope
-from fallback_gate.model.names import function
+from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
@@ -31,7 +30,8 @@ NAME = "torch.compile"
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
-    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d{1,18}) (?:\S*[\\/])?torch[\\/]\S*?:\d+\] ?"
+    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d{1,18}) "
+    r"(?:\S*?[\\/])??torch[\\/][^\s:]*(?::(?!\d+\])[^\s:]*)*:\d+\] ?"  # each character once: there are many
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"(?:\[__(?P<artifact>\w+)\] ?)?"
     rf"(?:{_COMPILE_ID.format('run_id')})?"
@@ -44,16 +44,7 @@ _OLD_PREFIX = Pattern(
 RAISED = Pattern(  # opens the last line of a traceback
     r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|Node)\w{0,80}: "
 )
-_FRAME = Pattern(
-    r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>\S(?:.*?\S)??))?,?\s*$'
-)
-_STANDARD = r"/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|^<frozen"
-_LIBRARY = Pattern(
-    rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"
-)
-_STANDARD_LIBRARY = Pattern(_STANDARD)
 
-_PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
 
 _LEVEL = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
 _LOGGER = (
@@ -112,10 +103,14 @@ def _opening(pid: int) -> re.Pattern[bytes]:
     return re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ %d " % pid)
 
 
-@lru_cache(maxsize=8)
 def _seconds(time: str) -> float:
+    return float(_minutes(time[:10]) * 60 + int(time[11:13]))
+
+
+@lru_cache(maxsize=8)
+def _minutes(time: str) -> int:
     days = int(time[:2]) * 31 + int(time[2:4])
-    return float(((days * 24 + int(time[5:7])) * 60 + int(time[8:10])) * 60 + int(time[11:13]))
+    return (days * 24 + int(time[5:7])) * 60 + int(time[8:10])
 
 
 @lru_cache(maxsize=8)
@@ -186,25 +181,54 @@ def opened(text: str, match: re.Match[str], *artifacts: str | None) -> LogRecord
 
 
 def base(
-    rule: Rule, record: Record, log: LogRecord | None, op: str, scope: Scope | None = None, **facts: Any
+    rule: Rule,
+    record: Record,
+    log: LogRecord | None,
+    op: str,
+    scope: Scope | None = None,
+    *,
+    kind: Kind | None = None,
+    position: int | None = None,
+    text: str | None = None,
+    names: tuple[str, ...] = (),
+    stack: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+    reason: str | None = None,
+    location: Location | None = None,
+    site: str | None = None,
+    hint: bool = False,
+    compile_id: str | None = None,
+    **facts: Any,
 ) -> Report:
-    """A report with what every rule fills the same way, and the facts of this record."""
-    told = {
-        "id": rule.id,
-        "compiler": rule.compiler,
-        "kind": rule.kind,
-        "scope": scope or rule.scope,
-        "op": op,
-        "position": record.position,
-        "text": record.text,
-        "pid": log.pid if log else None,
-        "when": log.when if log else None,
-        "compile_id": (log.frame or None) if log else None,
-        "at_least": rule.at_least,
-        "help": rule.help,
-        **facts,
-    }
-    return Report(**told)
+    """A report with what every rule fills the same way, and the facts of this record.
+
+    `compile_id` is for one whose prefix tells none. By place, since a debug log has many: by name it takes
+    twice as long.
+    """
+    made = Report(
+        rule.id,
+        rule.compiler,
+        kind or rule.kind,
+        scope or rule.scope,
+        op,
+        record.position if position is None else position,
+        record.text if text is None else text,
+        names,
+        stack,
+        files,
+        reason,
+        location,
+        None,
+        site,
+        log.pid if log else None,
+        None,
+        log.when if log else None,
+        rule.at_least,
+        hint,
+        rule.help,
+        (log.frame or None) if log else compile_id,
+    )
+    return made._replace(**facts) if facts else made
 
 
 def further(
@@ -219,78 +243,3 @@ def further(
 def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
     """The messages of these lines."""
     return map(itemgetter(0), further(record, log, limit, until))
-
-
-class UserStack(NamedTuple):
-    """The user's frames of a traceback, innermost first: functions, files, and the innermost place."""
-
-    functions: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    innermost: Location | None = None
-
-    def within(self, frame: Location) -> UserStack:
-        """The stack of a frame that these called, or that is innermost in them already."""
-        functions = dict.fromkeys(name for name in (frame.function, *self.functions) if name)
-        files = dict.fromkeys(file for file in (frame.file, *self.files) if file)
-        return UserStack(tuple(functions), tuple(files), frame)
-
-
-def is_library(path: str) -> bool:
-    """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
-    return bool(_LIBRARY.search(path.replace("\\", "/")))
-
-
-def is_standard_library(path: str) -> bool:
-    """Whether a frame's file is Python's own."""
-    return bool(_STANDARD_LIBRARY.search(path.replace("\\", "/")))
-
-
-def frames(lines: Iterable[str]) -> list[Location]:
-    """The frames of a traceback as printed (outermost first), libraries' frames left out."""
-    return [frame for line in lines if 'File "' in line and (frame := _frame(line))]
-
-
-def library_frames(lines: Iterable[str]) -> list[Location]:
-    """A traceback's frames in libraries behind the user's innermost, innermost first, but for those that call
-    any module."""
-    found = [match for line in lines if 'File "' in line and (match := _FRAME.match(line))][::-1]
-    return [
-        Location(match["file"], int(match["line"]), function(match["function"]))
-        for match in takewhile(lambda match: is_library(match["file"]), found)
-        if match["function"] and not _PLUMBING.search(match["file"].replace("\\", "/"))
-    ]
-
-
-@lru_cache(maxsize=4096)
-def _frame(line: str) -> Location | None:
-    match = _FRAME.match(line)
-    if not match or is_library(match["file"]):
-        return None
-    name = match["function"]
-    return Location(match["file"], int(match["line"]), function(name) if name else None)
-
-
-def user_stack(lines: Iterable[str]) -> UserStack:
-    """Read the user's stack from the lines of a traceback."""
-    inner_first = frames(lines)[::-1]
-    if not inner_first:
-        return UserStack()
-    named = (frame.function for frame in inner_first)
-    functions = dict.fromkeys(name for name in named if name and not name.startswith("<module"))
-    files = dict.fromkeys(frame.file for frame in inner_first if frame.file)
-    return UserStack(tuple(functions), tuple(files), inner_first[0])
-
-
-def told_by(stack: UserStack, *called: str, op: str | None = None) -> dict[str, Any]:
-    """What a report takes from the user's stack, and from the names of the call that the message tells.
-
-    The function innermost in the stack is what the message is about, unless `op` is.
-    """
-    name = op or (stack.innermost.function if stack.innermost else None)
-    return {
-        "op": name or "*",
-        "names": tuple(dict.fromkeys((name, *called))) if name else called,
-        "stack": stack.functions,
-        "files": stack.files,
-        "location": stack.innermost,
-    }

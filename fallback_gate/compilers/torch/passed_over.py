@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.log import NAME, base, is_library, opened
+from fallback_gate.compilers.torch.log import NAME, base, opened
+from fallback_gate.compilers.torch.user_stack import is_library
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import function
 from fallback_gate.scan.record import Record

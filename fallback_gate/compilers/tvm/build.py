@@ -23,7 +23,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.compilers.torch.log import user_stack
+from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.compilers.tvm import names
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.model.names import operator
