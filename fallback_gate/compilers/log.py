@@ -6,16 +6,16 @@ become the `Evidence` of each compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fallback_gate.compilers import closing, ending, lost, near_miss
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
-from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, compiled
+from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, searched
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.record import Exhausted, Record
-from fallback_gate.scan.window import Extent, Hit, Scan
+from fallback_gate.scan.window import Extent, Scan
 from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
 
@@ -149,7 +149,7 @@ def gather(
                 if record.text.startswith(seal.OPENING):
                     said.inner = known = True
                 said.lost = said.lost or lost.told(record.text)
-            for rule in book.of(hit):
+            for rule in (rules := book.of(hit)):
                 if isinstance(rule, Rule):
                     for made in read_rule(rule, record, budget):
                         known, reported, report = True, True, book.advised(made, rule)
@@ -161,7 +161,7 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
-                waiting = _waits_in_vain(book, hit)
+                waiting = _waits_in_vain(rules, record)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
@@ -173,15 +173,16 @@ def gather(
     return said
 
 
-def _waits_in_vain(book: Book, hit: Hit) -> Rule | None:
-    """The rule whose anchor the line has, where none matches that has it, and no other line should."""
-    rules = [rule for rule in book.of(hit) if isinstance(rule, Rule)]
-    if any(rule.shared_anchor for rule in rules):
-        rules = [rule for rule in rules if near_miss.opens(hit.record, rule)]
-    own = next((rule for rule in rules if rule.limit is not None), None)
-    if own or not rules or any(compiled(rule.pattern).search(hit.record.text) for rule in rules):
+def _waits_in_vain(rules: Iterable[Rule | Marker], record: Record) -> Rule | None:
+    """Of those whose anchor the line has, the rule that waits for it, where none matches and no other line
+    should have that anchor."""
+    waiting = [rule for rule in rules if isinstance(rule, Rule)]
+    if any(rule.shared_anchor for rule in waiting):
+        waiting = [rule for rule in waiting if near_miss.opens(record, rule)]
+    own = next((rule for rule in waiting if rule.limit is not None), None)
+    if own or not waiting or any(searched(rule.pattern, record.text) for rule in waiting):
         return own
-    return rules[0]
+    return waiting[0]
 
 
 def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey], None]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from re import Match
 
-from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compiled_with_limit
+from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compiled_with_limit, searched
 from fallback_gate.compilers.user_markers import OTHERWISE
 from fallback_gate.model import Location, Report
 from fallback_gate.model.names import operator
@@ -77,10 +77,11 @@ def _first(rule: Rule | Marker, record: Record, budget: Budget) -> Match[str] | 
     """The first of the matches."""
     if rule.limit is not None:
         return next(_matches(rule, record, budget), None)
-    for match in compiled(rule.pattern).finditer(record.text):
-        if is_said(record.text, match):
-            return match
-    return None
+    first = searched(rule.pattern, record.text)
+    if first is None or is_said(record.text, first):
+        return first
+    later = compiled(rule.pattern).finditer(record.text, first.end())
+    return next((match for match in later if is_said(record.text, match)), None)
 
 
 def _matches(rule: Rule | Marker, record: Record, budget: Budget) -> Iterator[Match[str]]:

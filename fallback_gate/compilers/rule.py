@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from re import Match
 from typing import NamedTuple, cast
 
@@ -251,6 +251,12 @@ class Reader:
 def compiled(pattern: str) -> re.Pattern[str]:
     """A shipped pattern, compiled when it is first hit."""
     return re.compile(pattern)
+
+
+@lru_cache(maxsize=32)
+def searched(pattern: str, text: str) -> Match[str] | None:
+    """The first match of a shipped pattern on a line. Where there is none, that is asked for twice."""
+    return compiled(pattern).search(text)
 
 
 @cache
