@@ -11,19 +11,12 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
-from fallback_gate.compilers.torch.log import opened, parse
+from fallback_gate.compilers.torch.log import parse
 from fallback_gate.compilers.torch.markers import marker
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _PREFIX = "1130 00:35:14.025000 7839 torch/_inductor/x.py:1266] "
-
-
-def _of_graph(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """What the pattern captured, of a record that it opens."""
-    log = opened(record.text, match, None)
-    if log and log.prefix:
-        yield Sighting(marker.id, record.position, match.groups(), log.pid, None, log.when)
 
 
 def _arguments(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -55,8 +48,7 @@ MARKERS = (
         r"Step 3: torchinductor compiling BACKWARDS graph (\d{1,9})\s*$",
         "Inductor lowers a backward graph.",
         "I" + _PREFIX + "[0/0] Step 3: torchinductor compiling BACKWARDS graph 0",
-        _of_graph,
-        "2.7 to 2.14, INFO of inductor",
+        seen_in="2.7 to 2.14, INFO of inductor",
     ),
     marker(
         "backward-ended",
@@ -64,8 +56,7 @@ MARKERS = (
         r"Step 3: torchinductor done compiling BACKWARDS graph (\d{1,9})\s*$",
         "The backward graph was lowered to its end.",
         "I" + _PREFIX + "[0/0] Step 3: torchinductor done compiling BACKWARDS graph 0",
-        _of_graph,
-        "2.7 to 2.14, INFO of inductor",
+        seen_in="2.7 to 2.14, INFO of inductor",
     ),
     marker(
         "backward-timed",
@@ -73,16 +64,15 @@ MARKERS = (
         r"compile_fx\.<locals>\.bw_compiler(?:,| {2})",
         "A backward graph was given to Inductor, as the times at exit tell.",
         "I" + _PREFIX + "compile_fx.<locals>.bw_compiler                            10.0092",
-        _of_graph,
-        "2.11 (run)",
+        seen_in="2.11 (run)",
     ),
 )
 
 
 def unfinished(evidence: Evidence) -> str | None:
     """Why not every backward graph that was to be compiled is shown to be; None where all are."""
-    begun = {graph for (graph,) in evidence.of("torch/backward-begun")}
-    ended = {graph for (graph,) in evidence.of("torch/backward-ended")}
+    begun = {graph for _, graph in evidence.of("torch/backward-begun")}
+    ended = {graph for _, graph in evidence.of("torch/backward-ended")}
     if failed := begun - ended:
         return _because(f"the compile of backward graph {min(failed, key=int)} began and did not end")
     written = set(evidence.of("torch/graph-written"))

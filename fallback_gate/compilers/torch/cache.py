@@ -6,40 +6,26 @@ it holds, and one that this run lowered before, for a frame that is alike, was s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from re import Match
-
-from fallback_gate.compilers.rule import Evidence, Marker, Sighting
-from fallback_gate.compilers.torch.log import NAME, opened
-from fallback_gate.scan.record import Record
+from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.torch.markers import marker
 
 _KEY = "f6zi73dgfsu67vxtfy5ktyztodd3kphqdej76avxndob3q46gimk"
 _I = "I1130 00:35:14.025000 7839 torch/_inductor/codecache.py:1671] [0/0] "
 
 
-def _keyed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """The compile id, and the key."""
-    log = opened(record.text, match, None)
-    if log and log.prefix:
-        yield Sighting(marker.id, record.position, (log.compile_id, match["key"]), log.pid, None, log.when)
-
-
-def _marker(word: str, shows: str) -> Marker:
-    return Marker(
-        id=f"torch/cache-{word}",
-        compiler=NAME,
-        anchor=(f"cache {word} for key",),
-        pattern=rf"(?:fx graph|AOTAutograd) cache {word} for key (?P<key>\S+)",
-        shows=shows,
+MARKERS = tuple(
+    marker(
+        f"cache-{word}",
+        f"cache {word} for key",
+        rf"(?:fx graph|AOTAutograd) cache {word} for key (?P<key>\S+)",
+        shows,
+        f"{_I}fx graph cache {word} for key {_KEY}",
         seen_in="2.7 to 2.14, INFO of inductor",
-        matches=(f"{_I}fx graph cache {word} for key {_KEY}",),
-        read=_keyed,
     )
-
-
-MARKERS = (
-    _marker("hit", "The graph came from a cache: it was not lowered for this frame."),
-    _marker("miss", "The graph is put into the cache: a later hit for this key is a graph of this run."),
+    for word, shows in (
+        ("hit", "The graph came from a cache: it was not lowered for this frame."),
+        ("miss", "The graph is put into the cache: a later hit for this key is a graph of this run."),
+    )
 )
 
 
