@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fallback_gate import check
 from fallback_gate.compilers.torch.trace_proof import conclude, prove
-from fallback_gate.model import Kind, Scope, State
+from fallback_gate.model import Kind, Location, Scope, State
 
 Read = Callable[..., Any]
 CODE_GEN = {"graph_op_count": 3, "guard_count": 8, "has_guarded_code": True, "inductor_compile_time_s": 0.3}
@@ -113,13 +115,30 @@ def test_a_backward_that_failed_is_told_with_the_frame_of_its_forward(found: Fou
     assert found([*frame(), *metrics_of(fine, "bwd_compilation_metrics")])[0] == []
 
 
-def test_a_graph_without_its_cuda_graph_is_told_by_its_metrics(found: Found) -> None:
-    why = "skipping cudagraphs due to disabling cudagraphs due to incompatible op serve.lookup.default Found from   File x"
-    (event,), _ = found(frame(cudagraph_skip_reason=why))
-    assert (event.kind, event.scope, event.op, event.hint) == (
-        Kind.CUDAGRAPH_SKIP,
-        Scope.PROGRAM,
-        "forward",
-        True,
-    )
-    assert event.reason == "incompatible op serve.lookup.default"
+SKIPPED = "skipping cudagraphs due to "
+CALLED = 'Found from   File "/app/serve.py", line 14, in step\n    def step(x): return lookup(x)\n\n'
+
+
+@pytest.mark.parametrize(
+    ("why", "reason", "op", "function", "line"),
+    [
+        (
+            f"disabling cudagraphs due to incompatible op serve.lookup.default {CALLED}",
+            "incompatible op serve.lookup.default",
+            "serve::lookup",
+            "step",
+            14,
+        ),
+        (f"{SKIPPED}cpu device (_to_copy). {CALLED}", "cpu device (_to_copy)", "step", "step", 14),
+        ("mutated inputs (1 instances)", "mutated inputs (1 instances)", "forward", "forward", 5),
+    ],
+)
+def test_a_graph_without_its_cuda_graph_is_told_by_its_metrics(
+    why: str, reason: str, op: str, function: str, line: int, tmp_path: Path
+) -> None:
+    trace = tmp_path / "dedicated_log_torch_trace_1.log"
+    trace.write_text("\n".join(frame(cudagraph_skip_reason=SKIPPED + why)) + "\n", encoding="utf-8")
+    (event,) = (finding.event for finding in check(trace, "builtin:strict", environ={}).findings)
+    assert (event.kind, event.scope, event.op) == (Kind.CUDAGRAPH_SKIP, Scope.PROGRAM, op)
+    assert event.reason == reason
+    assert event.location == Location("/app/serve.py", line, function)

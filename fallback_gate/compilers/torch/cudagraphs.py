@@ -10,9 +10,10 @@ from re import Match
 from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.compilers.torch.inductor import is_compute, names_of
 from fallback_gate.compilers.torch.log import NAME, LogRecord, base, messages, opened, parse
-from fallback_gate.compilers.torch.user_stack import told_by, user_stack
-from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.model.names import operator, plain
+from fallback_gate.compilers.torch.trace import compile_id_of, metadata, rank_of
+from fallback_gate.compilers.torch.user_stack import UserStack, told_by, user_stack
+from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
+from fallback_gate.model.names import function, operator, plain
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -27,16 +28,46 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
         log = LogRecord("", record.text, "W", None, "", None)
     if not log:
         return
-    reason = match["reason"].strip().rstrip(".")
-    reason = re.sub(r"(?:(?:skipping|disabling) cudagraphs? (?:for backward )?due to )+", "", reason)
-    frames = messages(record, log, 40) if log.prefix or "Found from" in record.text else ()
-    stack = user_stack((record.text.partition("Found from")[2].lstrip(" :"), *frames))
+    frames = messages(record, log, 40) if log.prefix or _FOUND in record.text else ()
+    stack = user_stack((record.text.partition(_FOUND)[2].lstrip(" :"), *frames))
+    yield _skip(rule, record, log, match["reason"], stack)
+
+
+def skip_in_trace(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The same as a structured trace tells it. A hint: the text log says it outright, at WARNING."""
+    log, said = metadata(record) or (None, {})
+    metrics = said.get("compilation_metrics") or said.get("bwd_compilation_metrics")
+    if not log or not isinstance(metrics, dict):
+        return
+    reason, _, found = str(metrics.get("cudagraph_skip_reason") or "").partition(_FOUND)
+    stack = user_stack(found.lstrip(" :").splitlines())
+    if not stack.innermost and metrics.get("co_name"):
+        file, line = metrics.get("co_filename"), metrics.get("co_firstlineno")
+        name = function(str(metrics["co_name"]))
+        stack = stack.within(
+            Location(str(file) if file else None, line if isinstance(line, int) else None, name)
+        )
+    if reason:
+        report = _skip(rule, record, log, reason, stack)
+        yield report._replace(
+            hint=True, rank=rank_of(said), compile_id=str(metrics.get("compile_id") or compile_id_of(said))
+        )
+
+
+_FOUND = "Found from"
+
+
+def _skip(rule: Rule, record: Record, log: LogRecord, reason: str, stack: UserStack) -> Report:
+    """A skip for a reason, in which PyTorch may have wrapped another one."""
+    reason = re.sub(
+        r"(?:(?:skipping|disabling) cudagraphs? (?:for backward )?due to )+", "", reason.strip().rstrip(".")
+    )
     incompatible = re.search(r"incompatible op (?P<op>[\w.:]+)", reason)
     told = told_by(stack)
     if incompatible:
         told["op"], told["names"] = names_of(incompatible["op"])
     on_cpu = (Kind.DEVICE_FALLBACK,) if "cpu device" in reason else ()
-    yield base(rule, record, log, **told, reason=reason, also=on_cpu)
+    return base(rule, record, log, **told, reason=reason, also=on_cpu)
 
 
 @dataclass(slots=True)
@@ -192,7 +223,32 @@ PARTITION = Rule(
     read=partition,
 )
 
-RULES = (CUDAGRAPH_SKIP, PARTITION)
+SKIP_IN_TRACE = Rule(
+    id="torch/cudagraph-skip",
+    compiler=NAME,
+    anchor=("compilation_metrics",),
+    pattern=r'"cudagraph_skip_reason": "',
+    kind=Kind.CUDAGRAPH_SKIP,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning=CUDAGRAPH_SKIP.meaning,
+    help=CUDAGRAPH_SKIP.help,
+    seen_in="2.11 (run), structured trace",
+    matches=(
+        "V"
+        + _OPENS.partition(" [")[0]
+        + ' {"compilation_metrics": {"compile_id": "0/0", "co_name": "forward", "co_filename": "/app/moe.py", '
+        '"co_firstlineno": 8, "cudagraph_skip_reason": "skipping cudagraphs due to mutated inputs (1 instances)"}}',
+    ),
+    ignores=(
+        "V"
+        + _OPENS.partition(" [")[0]
+        + ' {"compilation_metrics": {"compile_id": "0/0", "cudagraph_skip_reason": null}}',
+    ),
+    read=skip_in_trace,
+)
+
+RULES = (CUDAGRAPH_SKIP, SKIP_IN_TRACE, PARTITION)
 
 
 def _unsorted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:

@@ -61,7 +61,8 @@ def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
     return (log, said) if isinstance(said, dict) else None
 
 
-def _compile_id(said: Mapping[str, Any]) -> str:
+def compile_id_of(said: Mapping[str, Any]) -> str:
+    """The compile that a trace record is of."""
     return f"{said.get('frame_id')}/{said.get('frame_compile_id')}"
 
 
@@ -76,7 +77,8 @@ def compile_around(record: Record) -> str | None:
 _FRAME_IDS = Pattern(r'"frame_id": (?P<frame>\d{1,9}), "frame_compile_id": (?P<compile>\d{1,9})\b')
 
 
-def _rank(said: Mapping[str, Any]) -> int | None:
+def rank_of(said: Mapping[str, Any]) -> int | None:
+    """The rank that a trace record names."""
     rank = said.get("rank")
     return rank if isinstance(rank, int) else None
 
@@ -97,7 +99,7 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     header = _HEADER.match(lines[0].text) if lines else None
     if header:
         for report in break_reports(rule, record, log, header, lines[1:]):
-            yield report._replace(rank=_rank(said), compile_id=_compile_id(said))
+            yield report._replace(rank=rank_of(said), compile_id=compile_id_of(said))
 
 
 GRAPH_BREAK = Rule(
@@ -127,8 +129,8 @@ def _seen(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sightin
     found = metadata(record)
     if found:
         log, said = found
-        facts = (_compile_id(said), str(said.get("attempt")))
-        yield Sighting(marker.id, record.position, facts, log.pid, _rank(said), log.when)
+        facts = (compile_id_of(said), str(said.get("attempt")))
+        yield Sighting(marker.id, record.position, facts, log.pid, rank_of(said), log.when)
 
 
 class Metrics(NamedTuple):
@@ -145,7 +147,6 @@ class Metrics(NamedTuple):
     inductor: str
     restarts: str
     cut_short: str = ""  # "yes" where it was traced anew for a break behind which it can't be resumed
-    no_cudagraph: str = ""  # why the graph runs without CUDA graph
 
 
 def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -162,7 +163,7 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
         return
     restarts = said.get("restart_reasons")
     facts = Metrics(
-        compile_id=str(said.get("compile_id") or _compile_id(outer)),
+        compile_id=str(said.get("compile_id") or compile_id_of(outer)),
         name=str(said.get("co_name") or ""),
         file=str(said.get("co_filename") or ""),
         line=str(said.get("co_firstlineno") or ""),
@@ -172,12 +173,9 @@ def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
         guarded="" if said.get("has_guarded_code") is False else "yes",
         inductor="" if said.get("inductor_compile_time_s") is None else "yes",
         restarts="; ".join(map(str, restarts))[:300] if isinstance(restarts, list) else "",
-        no_cudagraph=str(said.get("cudagraph_skip_reason") or "")
-        .partition(" Found from")[0]
-        .rstrip(".")[:300],
         cut_short="yes" if isinstance(restarts, list) and _NO_REASON in restarts else "",
     )
-    yield Sighting(marker.id, record.position, facts, log.pid, _rank(outer), log.when)
+    yield Sighting(marker.id, record.position, facts, log.pid, rank_of(outer), log.when)
 
 
 def _backward(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -185,10 +183,10 @@ def _backward(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
     found = metadata(record)
     said = found[1].get("bwd_compilation_metrics") if found else None
     if found and isinstance(said, dict) and said.get("fail_type"):
-        facts = (str(said.get("compile_id") or _compile_id(found[1])), str(said["fail_type"]))
+        facts = (str(said.get("compile_id") or compile_id_of(found[1])), str(said["fail_type"]))
         reason = str(said.get("fail_reason") or "")[:300]
         yield Sighting(
-            marker.id, record.position, (*facts, reason), found[0].pid, _rank(found[1]), found[0].when
+            marker.id, record.position, (*facts, reason), found[0].pid, rank_of(found[1]), found[0].when
         )
 
 

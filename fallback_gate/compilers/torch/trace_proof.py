@@ -43,10 +43,6 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
         ):
             reason = metrics.fail_reason or "the frame was given up: all of it runs in eager"
             yield _frame("torch/frame-skipped", Kind.EAGER_FRAME, known, at, reason)
-        if metrics.no_cudagraph:
-            reason = metrics.no_cudagraph.rpartition("due to ")[2]
-            skip = _frame("torch/cudagraph-skip", Kind.CUDAGRAPH_SKIP, known, at, reason, Scope.PROGRAM)
-            yield skip._replace(hint=True)  # the text log says it outright, at WARNING
         if metrics.cut_short and metrics.compile_id not in broke:
             reason = "a graph break behind which Dynamo can't resume: the rest of the function runs in eager"
             yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, reason, Scope.SITE)
