@@ -48,7 +48,7 @@ _ANSI = Pattern(
     r"|[ -/]*[0-~])"
 )
 _STAMPED_NAME = Pattern(STAMPED_NAME)
-_REPEATED = Pattern(r" \[repeated \d+x across cluster\][^\[\]]*$")
+_REPEATED = Pattern(r"(?:\[\d{1,2}m)? \[repeated \d+x across cluster\](?:\[0m)?[^\[\]]*$")
 
 
 class _Taken(NamedTuple):

@@ -103,6 +103,17 @@ _FORMS = (
         ("Nov 30 02:16:17 text", "Nov 30 text: more"),
     ),
     Form(
+        "syslog-other-language",  # the month as journalctl writes it outside English
+        rf"(?:\d{{1,2}}[月월]|[^\W\d_]{{2,5}}\.?) [ \d]\d {_CLOCK}(?:\.\d{{3,6}})? {_HOST} "
+        rf"(?P<who>{_PROGRAM}\[\d+\]): ",
+        (
+            "авг 18 14:14:46 gpu-node-7 python3[4711]: text",
+            "févr. 03 02:16:17 gpu-node-7 python[4711]: text",
+            "11月 30 02:16:17 gpu-node-7 python[4711]: text",
+        ),
+        ("took 18 14:14:46 node python: text", "авг 18 14:14:46 text"),
+    ),
+    Form(
         "syslog-5424",
         rf"<\d{{1,3}}>1 (?:{_TIME}|-) (?:-|{_HOST}) (?P<who>\S{{1,48}} \S{{1,128}}) \S{{1,32}} "
         r'(?:-|(?:\[[^\]"]*(?:"(?:[^"\\]|\\.)*"[^\]"]*)*\])+) ?\ufeff?',
@@ -129,15 +140,20 @@ _FORMS = (
     Form(
         "actor-rank",
         r"\((?P<who>[A-Za-z_]\w{0,40} rank=(?P<rank>\d{1,6}) pid=\d+"
-        r"|Worker_TP(?P<local>\d{1,6})(?:_EP\d+)? pid=\d+)\) ",
+        r"|Worker_TP(?P<local>\d{1,6})(?:_EP\d+)? pid=\d+)\)(?:\[0m)? ",
         ("(VllmWorker rank=1 pid=9) text", "(Worker_TP1 pid=8) text", "(Worker_TP1_EP1 pid=8) text"),
         ("(rank=1 pid=9) text",),
         needs="pid=",
     ),
     Form(
         "actor",
-        r"\((?P<who>[A-Za-z_][\w.\[\]()-]{0,80} (?:pid|PID)=\d+(?:, ip=[\w.:]+)?)\) ",
-        ("(RayTrainWorker pid=4711, ip=10.0.0.2) text", "(EngineCore_0 pid=77) text", "(f() pid=3) text"),
+        r"\((?P<who>[A-Za-z_][\w.\[\]()-]{0,80} (?:pid|PID)=\d+(?:, ip=[\w.:]+)?)\)(?:\[0m)? ",
+        (
+            "(RayTrainWorker pid=4711, ip=10.0.0.2) text",
+            "(EngineCore_0 pid=77) text",
+            "(f() pid=3) text",
+            "(RayWorkerWrapper pid=812)[0m text",
+        ),
         ("(reason pid) text",),
         needs="=",
     ),
@@ -147,6 +163,12 @@ _FORMS = (
         ("serve-1  | text", "moe-decoder-2     | text", "app_serve_1  | text"),
         ("aten.mm | 24 | 5120", "| text", "conv2d-1 | 24 | 5120"),
         needs="  |",
+    ),
+    Form(
+        "colour",  # a code whose escape character a viewer or a form dropped
+        r"\[(?:0|3\d|9\d|\d{1,3}(?:;\d{1,3}){1,5})m(?! ?\d{1,2}s) ?",
+        ("[0;0m text", "[36mtext", "[38;5;2mtext"),
+        ("[35m 20s] text", "[0/1] text", "[3m text"),
     ),
     Form(
         "kubectl",

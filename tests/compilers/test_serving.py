@@ -51,6 +51,13 @@ def proof_of(read: Read, compiler: str, *lines: str) -> dict[ProcessKey, dict[Ki
             "E=64,N=96,device_name=X",
         ),
         (
+            "[2026-01-01 00:00:41 TP3] Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! "
+            "Config file not found at /s/configs/N=576,K=7168,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128].json",
+            "SGLang",
+            "w8a8_block_fp8_matmul",
+            "N=576,K=7168,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128]",
+        ),
+        (
             "[2026-01-01 00:00:41 TP3] Using MoE kernel config with down_moe=False. Performance might be sub-optimal! "
             "Config file not found at /s/configs/E=64,N=96,device_name=X_down.json, you can create them with https://a",
             "SGLang",

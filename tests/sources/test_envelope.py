@@ -127,6 +127,8 @@ def test_two_writers_are_two_streams() -> None:
         ("\x1b[3[rank1]: " + LINE, LINE),
         ("\x1b_bk;t=1795953600123\x07text", "text"),
         ("\x1b[36m(RayTrainWorker pid=4711)\x1b[0m text\x1b[32m [repeated 3x across cluster]\x1b[0m", "text"),
+        ("[36m(RayTrainWorker pid=4711)[0m text[32m [repeated 3x across cluster][0m", "text"),
+        ("(VllmWorker rank=0 pid=281) [0;0m text", "text"),
         ("", ""),
         ("\x1b", "\x1b"),
         ("  indented", "  indented"),

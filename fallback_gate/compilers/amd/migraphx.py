@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from re import Match
 
-from fallback_gate.compilers.amd import migraphx_kernels
+from fallback_gate.compilers.amd import migraphx_kernels, migraphx_models
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -208,7 +208,7 @@ COMPLETE = Marker(
     ),
     ignores=("[job] Complete(3)",),
 )
-RULES = (HOST, SUMMARY, *migraphx_kernels.RULES)
+RULES = (HOST, SUMMARY, *migraphx_kernels.RULES, *migraphx_models.RULES)
 SETTING = "migraphx-driver compile MODEL --gpu, which prints the compiled program"
 
 

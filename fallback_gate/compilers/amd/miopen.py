@@ -16,6 +16,9 @@ to a hundred times slower; a solver that needs more workspace than it was given 
 solutions that were considered: the naive one counts only where it is the best of them. Up to 7.1 a
 workspace warning may be a false alarm: the check ran for solvers that would not have been picked.
 
+A missing kernel database (`Missing system database file: gfx1030_40.kdb`) is no fallback: kernels are compiled when
+they are first used, and are the same ones.
+
 **What proves the end.** Nothing: no line shows that the last convolution was found.
 
 Wording seen in the source of 3.2 and 3.3 and in public threads of 2.9 to 7.1.
@@ -37,6 +40,7 @@ from fallback_gate.scan.record import Line, Record
 NAME = "miopen"
 CONVOLUTION = ("convolution", "aten::convolution")
 
+_SOLVER = r"\w{1,100}(?:<[\w, -]{1,40}>)?"  # a Winograd one has its tile in its name
 _SAYS = r"MIOpen\((?:HIP|OpenCL)\)[ \d.]{0,16}: \w{1,8} \[[\w :~]{1,80}\] "
 _SOLUTION = _SAYS + r"id: \d{1,9}, algo: \d{1,9}, time: (?P<time>[\w.+-]{1,24}), ws: \d{1,20}, name: "
 _ANY_SOLUTION = Pattern(_SOLUTION)
@@ -149,13 +153,16 @@ PERF_DB_MISS = Rule(
     id="miopen/perf-db-miss",
     compiler=NAME,
     anchor=("Perf Db: record not found for: ",),
-    pattern=_SAYS + r"(?P<reason>Perf Db: record not found) for: (?P<op>\w{1,100})",
+    pattern=_SAYS + rf"(?P<reason>Perf Db: record not found) for: (?P<op>{_SOLVER})",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="The solver has no tuned parameters for the problem: it runs with default ones.",
     help="Tune it (MIOPEN_FIND_ENFORCE=3), and keep the user perf-db.",
     seen_in="2.9 to 7.1, Info",
-    matches=("MIOpen(HIP): Info [FindSolutionImpl] Perf Db: record not found for: ConvAsm3x3U",),
+    matches=(
+        "MIOpen(HIP): Info [FindSolutionImpl] Perf Db: record not found for: ConvAsm3x3U",
+        "MIOpen(HIP): Info [FindSolutionImpl] Perf Db: record not found for: ConvMPBidirectWinograd_xdlops<2-3>",
+    ),
     ignores=("MIOpen(HIP): Info2 [FindSolutionImpl] Perf Db: record loaded: ConvAsm3x3U",),
     read=of_convolution,
 )
@@ -164,7 +171,7 @@ PERF_DB_BAD = Rule(
     compiler=NAME,
     anchor=("loaded from Perf Db: ",),
     pattern=_SAYS
-    + r"(?P<reason>Invalid (?:config|alternate record) loaded from Perf Db): (?P<op>\w{1,100}): .*Performance may degrade",
+    + rf"(?P<reason>Invalid (?:config|alternate record) loaded from Perf Db): (?P<op>{_SOLVER}): .*Performance may degrade",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="The tuned parameters do not fit this version or GPU: the solver runs with default ones.",
@@ -176,11 +183,32 @@ PERF_DB_BAD = Rule(
     ),
     read=of_convolution,
 )
+PERF_DB_UNREADABLE = Rule(
+    id="miopen/perf-db-unreadable",
+    compiler=NAME,
+    anchor=("Unable to read system database file:",),
+    pattern=_SAYS
+    + r"(?P<reason>Unable to read system database file: ?(?P<site>(?!\S{0,300}\.kdb\b)\S{1,300})) Performance may degrade",
+    kind=Kind.UNTUNED_CONFIG,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The tuned parameters that are shipped for this GPU can't be read: all solvers run with default ones.",
+    help="Install the MIOpen package whole; the file named must be one that the process may read.",
+    seen_in="2.9 (public threads) to 3.3 (source), Warning",
+    matches=(
+        "MIOpen(HIP): Warning [SQLiteBase] Unable to read system database file:/opt/rocm/share/miopen/db/gfx90a6e.db Performance may degrade",
+    ),
+    ignores=(
+        "MIOpen(HIP): Warning [SQLiteBase] Unable to read system database file:gfx906_60.kdb Performance may degrade",
+        "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx1030_40.kdb Performance may degrade. Please follow instructions to install: https://github.com/ROCm/MIOpen#installing-miopen-kernels-package",
+    ),
+    read=of_convolution,
+)
 WORKSPACE = Rule(
     id="miopen/not-enough-workspace",
     compiler=NAME,
     anchor=("[IsEnoughWorkspace] [",),
-    pattern=_SAYS + r"\[[\w ]{1,60}\] Solver <(?P<op>\w{1,100})>, "
+    pattern=_SAYS + rf"\[[\w ]{{1,60}}\] Solver <(?P<op>{_SOLVER})>, "
     r"(?P<reason>workspace required: \d{1,20}, provided ptr: \w{1,24} size: \d{1,20})",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
@@ -191,6 +219,7 @@ WORKSPACE = Rule(
     matches=(
         "MIOpen(HIP): Warning [IsEnoughWorkspace] [GetSolutionsFallback WTI] Solver <GemmFwdRest>, workspace required: 1024000, provided ptr: 0 size: 0",
         "MIOpen(HIP): Warning [IsEnoughWorkspace] [EvaluateInvokers] Solver <GemmFwdRest>, workspace required: 25657344, provided ptr: 0x7f0f15e00000 size: 15982592",
+        "MIOpen(HIP): Warning [IsEnoughWorkspace] [GetSolutions] Solver <ConvWinograd3x3MultipassWrW<3-6>>, workspace required: 2048, provided ptr: 0x7f0f15e00000 size: 1024",
     ),
     read=of_convolution,
 )
@@ -209,7 +238,16 @@ NO_SOLUTION = Rule(
     ),
     read=of_convolution,
 )
-RULES = (NAIVE_LISTED, NAIVE_CHOSEN, FIND_DB_MISS, PERF_DB_MISS, PERF_DB_BAD, WORKSPACE, NO_SOLUTION)
+RULES = (
+    NAIVE_LISTED,
+    NAIVE_CHOSEN,
+    FIND_DB_MISS,
+    PERF_DB_MISS,
+    PERF_DB_BAD,
+    PERF_DB_UNREADABLE,
+    WORKSPACE,
+    NO_SOLUTION,
+)
 INFO2 = Marker(
     id="miopen/info2",
     compiler=NAME,

@@ -6,7 +6,8 @@ r"""cudnn: cuDNN's front end, which finds an engine for a graph of operations.
 
 **At which setting it speaks.** With `CUDNN_FRONTEND_LOG_INFO=1` and `CUDNN_FRONTEND_LOG_FILE=stdout`.
 
-**When it is silent.** By default. Which engine was taken is not said at that level.
+**When it is silent.** By default. Which engine was taken is not said at that level. PyTorch 2.3.0 warns once, `Plan
+failed with a cudnnException`, where an engine that cuDNN proposes refuses, and takes the next: no fallback.
 
 **What proves the end.** Nothing.
 

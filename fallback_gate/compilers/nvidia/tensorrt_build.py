@@ -112,14 +112,19 @@ def of_failure(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
 FAILED = Rule(
     id="tensorrt/build-failed",
     compiler=NAME,
-    anchor=("Engine could not be created from network", "Failed to create engine from model"),
-    pattern=r"\[E\] (?P<reason>Engine could not be created from network|Failed to create engine from model)",
+    anchor=(
+        "Engine could not be created from network",
+        "Failed to create engine from model",
+        "[E] Engine set up failed",
+    ),
+    pattern=r"\[E\] (?P<reason>Engine could not be created from network|Failed to create engine from model|Engine set up failed)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="trtexec built no engine.",
     help="The lines before say why; --verbose says more.",
-    seen_in="8 to 10 (source of trtexec), ERROR",
+    seen_in="7 to 10 (source of trtexec), ERROR",
     matches=(
+        "[01/01/2026-00:00:00] [E] Engine set up failed",
         "[01/01/2026-00:00:00] [E] Engine could not be created from network",
         "[01/01/2026-00:00:00] [E] Failed to create engine from model or file.",
     ),

@@ -113,6 +113,26 @@ TORCHSCRIPT = Rule(
     read=report.torchscript,
 )
 
+TRACED = Rule(
+    id="torch-tensorrt/torchscript-unsupported",
+    compiler=NAME,
+    anchor=("Unsupported operator: ",),
+    pattern=r"^(?:ERROR|DEBUG): (?:\[[^\]]{0,120}\] - )?Unsupported operator: (?P<op>\w{1,80}::[\w.]{1,120})\(",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=TORCHSCRIPT.meaning,
+    help=CONVERTER,
+    seen_in="1.0 to 2.14 (source), with the places in the program; ERROR where the whole graph was required, else DEBUG",
+    matches=(
+        "ERROR: [Torch-TensorRT] - Unsupported operator: aten::gate_mix(Tensor a, Tensor b) -> Tensor",
+        "DEBUG: [Torch-TensorRT - Debug Build] - Unsupported operator: aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        "DEBUG: [Torch-TensorRT TorchScript Conversion Context] - Unsupported operator: aten::gate_mix(Tensor a) -> Tensor",
+    ),
+    ignores=("ERROR: [calculator] - Unsupported operator: %",),
+    read=report.traced,
+)
+
 SKIPPED = Rule(
     id="torch-tensorrt/graph-skipped",
     compiler=NAME,
@@ -198,7 +218,7 @@ MARKERS = (
     ),
 )
 RULES = (
-    IN_TORCH, NO_CONVERTER, OVERVIEW, TORCHSCRIPT, SKIPPED, REMOVED, FAILED, REFUSED, COMPLEX,
+    IN_TORCH, NO_CONVERTER, OVERVIEW, TORCHSCRIPT, TRACED, SKIPPED, REMOVED, FAILED, REFUSED, COMPLEX,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "dryrun=True with the min_block_size of the release, or require_full_compilation=True"

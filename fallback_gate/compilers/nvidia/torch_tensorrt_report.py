@@ -116,6 +116,12 @@ def torchscript(rule: Rule, record: Record, match: Match[str]) -> Iterator[Repor
             yield said._replace(position=record.position_at(line.at), text=line.text)
 
 
+def traced(rule: Rule, record: Record, match: Match[str]) -> Iterator[Report]:
+    """An operator of the TorchScript front end, by its schema."""
+    if said := named(by_groups(rule, record, match), match["op"]):
+        yield said
+
+
 def reported(marker: Marker, record: Record, match: Match[str]) -> Iterator[Sighting]:
     """Whether a dry-run report is whole: it ends, lists as many operators as it says are unsupported, and its
     engines have all operators, or nodes that stay in PyTorch stand under their header.

@@ -134,18 +134,22 @@ PREFERRED = Rule(
     id="onnxruntime/cpu-preferred",
     compiler=NAME,
     anchor=("Force fallback to CPU execution for node: ",),
-    pattern=r"Force fallback to CPU execution for node: (?P<what>\S.{0,500}?) because (?P<reason>the CPU execution path is deemed faster)",
+    pattern=r"(?:Force fallback to CPU execution for node: (?P<what>\S.{0,500}?) because (?P<reason>the CPU execution path is deemed faster)"
+    r"|\] Force fallback to CPU execution for node: (?P<old>\S(?:.{0,500}?\S)?)\s*$)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="ONNX Runtime put the node on the CPU by design: it computes shapes, which copies would make slower.",
     help="Allow it where it computes shapes; constant folding or static shapes take it away.",
-    seen_in="1.13 to 1.31 (its binary and user logs), INFO",
+    seen_in="1.13 to 1.31 (its binary and user logs), INFO; 1.4 to 1.7 (public threads), WARNING, without the reason",
     matches=(
+        "2020-12-29 15:11:18.1 [W:onnxruntime:Default, fallback_cpu_capability.cc:135 GetCpuPreferredNodes] Force fallback to CPU execution for node: Unsqueeze_1649",
         "2023-01-30 12:49:49.5 [I:onnxruntime:OnnxGlobalEnv, fallback_cpu_capability.cc:146 onnxruntime::GetCpuPreferredNodes] ORT optimization- Force fallback to CPU execution for node: strided_slice__62 because the CPU execution path is deemed faster than overhead involved with execution on other EPs  capable of executing this node",
     ),
     ignores=("Candidate for fallback CPU execution: strided_slice__62",),
     read=lambda rule, record, match: (
-        of_operator(rule, record, match, match["what"])[0]._replace(hint=True, layer=match["what"]),
+        of_operator(rule, record, match, match["what"] or match["old"])[0]._replace(
+            hint=True, layer=match["what"] or match["old"]
+        ),
     ),
 )
 

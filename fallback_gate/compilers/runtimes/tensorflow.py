@@ -16,7 +16,9 @@ soft placement, the default, `tf.device("/GPU:0")` without a GPU takes the CPU.
 **What proves the end.** Nothing yet: graphs are clustered as they come, until the program ends.
 
 `_Arg`, `_Retval` and the like are bookkeeping, and each eager one-operator graph is left unclustered: no
-fallbacks. Nor is retracing (`5 out of the last 5 calls to`): the function is compiled anew.
+fallbacks. Nor is retracing (`5 out of the last 5 calls to`): the function is compiled anew. `Could not find cuda
+drivers on your machine, GPU will not be used` comes with each import on a machine without a GPU, also where
+TensorFlow only stands beside another framework: no fallback. `Cannot dlopen some GPU libraries` needs a GPU.
 
 Wording seen in 2.16 and 2.21 (run); older forms in the source of 2.0 to 2.20.
 """

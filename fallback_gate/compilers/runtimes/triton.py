@@ -30,15 +30,15 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.runtimes import triton_errors
+from fallback_gate.compilers.runtimes.triton_errors import DEF, NAME
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "triton"
 _AT = "/app/model/tri_gemm.py:15:16: "
 _PLACE = r"^\"?(?P<where>(?:[A-Za-z]:)?[^\s:\"]{1,500})\"?:(?P<at>\d{1,9}):\d{1,9}: "
 _GENERATED = Pattern(r"[\\/][a-z2-7]{2}[\\/]c[a-z2-7]{40,60}\.py$")  # a file of Inductor's code cache
-_DEF = Pattern(r"^\s*def (?P<name>\w{1,200})\(")
 _CALL = Pattern(r"\b(?P<call>tl\.(?:dot_scaled|dot|load|store|async_copy\w*))\b")
 
 
@@ -55,7 +55,7 @@ def placed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     )
     below = next(record.following(1), None)
     source = below.text if below else ""
-    kernel = _DEF.match(source)
+    kernel = DEF.match(source)
     call = _CALL.search(source)
     if kernel:
         name = kernel["name"]
@@ -215,41 +215,6 @@ FAILED = Rule(
 )
 
 
-def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The kernel that the error quotes below its first line, and the reason under the caret."""
-    name, reason, under = "", None, False
-    for line in record.following(40):
-        if kernel := _DEF.match(line.text):
-            name = name or kernel["name"]
-        if under and line.text.strip():
-            reason = line.text.strip()[:500]
-            break
-        under = line.text.strip() == "^"
-    report = by_groups(rule, record, match)._replace(reason=reason or match["why"])
-    if name:
-        yield report._replace(op=name, names=(name,), stack=(name,))
-    else:
-        yield report._replace(scope=Scope.UNKNOWN)
-
-
-REFUSED = Rule(
-    id="triton/compilation-error",
-    compiler=NAME,
-    anchor=("triton.compiler.errors.",),
-    pattern=r"^triton\.compiler\.errors\.(?P<why>CompilationError|CompileTimeAssertionFailure|UnsupportedLanguageConstruct)\b",
-    kind=Kind.COMPILE_ERROR,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning="The kernel uses what this Triton or this chip lacks, and was not compiled: the program ended, or its author caught the error and went on without it.",
-    help="The text under the caret says what is lacking.",
-    seen_in="3.3 and 3.8 (run), an exception",
-    matches=(
-        "triton.compiler.errors.CompilationError: at 1:0:\ndef conv1x1(x, w, o, BM: tl.constexpr, BN: tl.constexpr):\n^\nValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')\")",
-    ),
-    ignores=("from triton.compiler.errors import CompilationError",),
-    read=refused,
-)
-
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
 SETTING = (
     "MLIR_ENABLE_DIAGNOSTICS=warnings,remarks TRITON_ALWAYS_COMPILE=1, and a marker in the policy for the end"
@@ -268,7 +233,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, REFUSED),
+    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, *triton_errors.RULES),
     markers=(),
     required=REQUIRED,
     prove=prove,

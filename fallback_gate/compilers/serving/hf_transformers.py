@@ -6,15 +6,17 @@ r"""transformers: Hugging Face's Transformers, where a layer without its fused k
 
 **What falls back.** Linear attention and state-space layers (Qwen3-Next, Qwen3.5, Mamba, Jamba, Zamba and
 others): a loop over chunks or steps in place of the kernels of flash-linear-attention, mamba-ssm, causal-conv1d.
+Up to 4.52 a layer that is asked for its attention weights, or given a head mask, leaves scaled_dot_product_attention.
 
 **At which setting it speaks.** A warning at the default verbosity, once a text and process.
 
-**When it is silent.** With `TRANSFORMERS_VERBOSITY=error`; from 5.24 also while torch.compile traces. Which attention implementation was taken (eager,
-sdpa, flash_attention_2), and whether sdpa found a fused kernel, no line says.
+**When it is silent.** With `TRANSFORMERS_VERBOSITY=error`; from 5.24 also while torch.compile traces. Which attention
+implementation was taken from the start (eager, sdpa, flash_attention_2), and whether sdpa found a fused kernel, no
+line says.
 
 **What proves the end.** Nothing: no line says that the fast path is on.
 
-Wording seen in 5.24 (run), in the source of 4.39 to 5.x and in public logs.
+Wording seen in 5.24 (run), in the source of 4.36 to 5.x and in public logs.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.compilers.serving.python_log import OPENS
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
@@ -94,6 +97,36 @@ REFERENCE = Rule(
         ),
     ),
 )
+EAGER = Rule(
+    id="transformers/eager-attention",
+    compiler=NAME,
+    anchor=(
+        "Falling back to the manual attention",
+        "Falling back to the eager attention",
+        "Falling back to eager attention",
+    ),
+    pattern=OPENS
+    + r"(?:(?:\w{1,100} is using |`?)(?P<name>\w{1,100})`?(?: is used)?,? but )?`torch\.nn\.functional\.scaled_dot_product_attention`"
+    r" (?P<reason>does not support .{1,200}?)\. Falling back to (?:(?:the )?(?:manual|eager) attention)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The layer can't take the fused attention as it is called here: it runs as single products, with all scores in memory.",
+    help='Do not ask for attention weights or a head mask in the hot path; attn_implementation="eager" makes it a decision.',
+    seen_in="4.36 to 4.52 (source and public threads), WARNING, once",
+    matches=(
+        "GateModel is using GateSdpaAttention, but `torch.nn.functional.scaled_dot_product_attention` does not support `output_attentions=True`. Falling back to the manual attention implementation, but specifying the manual implementation will be required from Transformers version v5.0.0 onwards.",
+        "`GateSdpaAttention` is used but `torch.nn.functional.scaled_dot_product_attention` does not support `output_attentions=True` or `head_mask`. Falling back to the manual attention implementation, but",
+        "GateSdpaAttention is used but `torch.nn.functional.scaled_dot_product_attention` does not support non-absolute `position_embedding_type` or `output_attentions=True` or `head_mask`. Falling back to the eager attention implementation, but",
+        "`torch.nn.functional.scaled_dot_product_attention` does not support `output_attentions=True`. Falling back to eager attention. This warning can be removed",
+    ),
+    ignores=(
+        "docs: `torch.nn.functional.scaled_dot_product_attention` does not support `output_attentions=True`. Falling back to eager attention.",
+    ),
+    at_least=True,
+    read=lambda rule, record, match: called(
+        "attention", "aten::scaled_dot_product_attention", *filter(None, (match["name"],))
+    )(rule, record, match),
+)
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 
 
@@ -105,11 +138,11 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FAST_PATH, REFERENCE),
+    rules=(FAST_PATH, REFERENCE, EAGER),
     markers=(),
     required=REQUIRED,
     prove=prove,
     manual=__doc__,
-    silent="partly: a layer without its kernels is warned of once, the choice of attention is not told",
-    seen_in="5.24 (run), 4.39 to 5.x (source and public logs)",
+    silent="partly: a layer without its kernels is warned of once, the first choice of attention is not told",
+    seen_in="5.24 (run), 4.36 to 5.x (source and public logs)",
 )

@@ -26,7 +26,7 @@ _LOGGING = rf"- [\w.]{{1,120}} - {_LEVEL} - (?:[\w./-]{{1,120}}:\d{{1,6}} - )?"
 _BASIC = rf"{_LEVEL}:[\w.]{{1,120}}: ?"
 _CLOCK = rf"\d\d:\d\d:\d\d(?:[.,]\d{{1,6}})? \[{_LEVEL}\] "
 _TRANSFORMERS = rf"\[transformers\] |\[{_LEVEL}\|[\w./-]{{1,160}}:\d{{1,6}}\] {_DATE} >> "
-_LOGURU = rf"\| {_LEVEL} {{0,4}}\| [\w.:<>-]{{1,200}} - | {{0,2}}{_LEVEL} {{1,2}}[\w:]{{1,80}}: "
+_LOGURU = rf"\| {_LEVEL} {{0,8}}\| [\w.:<>-]{{1,200}} - | {{0,2}}{_LEVEL} {{1,2}}[\w:]{{1,80}}: "
 _WARNING = r"\S{1,300}:\d{1,6}: \w{0,40}Warning: "
 _COMMON = "|".join((_DEEPSPEED, _LOGGING, _BASIC, _CLOCK, _TRANSFORMERS, _LOGURU, _WARNING))
 

@@ -29,7 +29,7 @@ UNTUNED = Rule(
     anchor=("Performance might be sub-optimal! Config file not found at",),
     pattern=rf"(?:{OPENS}Using (?:default MoE kernel config|MoE kernel config with (?P<down>down_moe)=\w{{1,5}})"
     rf"|{OPENS_SGLANG}Using default (?P<kernel>MoE|W8A8 Block (?:FP8|INT8))(?: kernel)? config)\. "
-    r"Performance might be sub-optimal! Config file not found at (?P<path>[^\s]{1,1000}\.json)",
+    r"Performance might be sub-optimal! Config file not found at (?P<path>\S.{0,1000}?\.json)",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="No tuned tile sizes are shipped for this shape and device: the kernel runs with default ones.",
@@ -42,6 +42,8 @@ UNTUNED = Rule(
         + "Using MoE kernel config with down_moe=False. Performance might be sub-optimal! Config file not found at /x/E=64,N=96,device_name=X_down.json, you can create them with",
         AT
         + "Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! Config file not found at /x/N=1536,K=7168.json",
+        AT
+        + "Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x/E=64,N=96,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128].json, you can create them with",
     ),
     ignores=(
         "docs: Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x.json",
@@ -53,7 +55,7 @@ OTHER_TRITON = Rule(
     compiler=NAME,
     anchor=("Fallback to triton version", "Down MoE config file not found at"),
     pattern=OPENS
-    + r"(?:(?P<down>Down MoE c)|C)onfig file not found at (?P<path>\S{1,1000})(?:\. (?P<reason>Fallback to triton version [\d.]{1,20}?) and use"
+    + r"(?:(?P<down>Down MoE c)|C)onfig file not found at (?P<path>\S.{0,1000}?)(?:\. (?P<reason>Fallback to triton version [\d.]{1,20}?) and use"
     r"|; reusing the tuned up-projection config)",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
@@ -63,6 +65,8 @@ OTHER_TRITON = Rule(
     matches=(
         AT
         + "Config file not found at /x/configs/triton_3_5_1/E=64,N=96,device_name=NVIDIA_X.json. Fallback to triton version 3.2.0 and use MoE kernel config from /x/configs/triton_3_2_0/E=64,N=96,device_name=NVIDIA_X.json. Performance might be sub-optimal!",
+        AT
+        + "Config file not found at /x/configs/triton_3_5_1/E=64,N=96,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128].json. Fallback to triton version 3.2.0 and use MoE kernel config from /x/configs/triton_3_2_0/E=64,N=96,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128].json. Performance might be sub-optimal!",
         "Down MoE config file not found at /x_down.json; reusing the tuned up-projection config without TMA. Performance might be sub-optimal.",
     ),
     ignores=("Error: Config file not found at config.yaml. Fallback to triton version 3",),

@@ -38,8 +38,8 @@ TUNE_HELP = (
 
 def shape_of(path: str) -> str:
     """The shape and device that the name of a missing configuration file tells: `E=64,N=512,device_name=X`."""
-    last = path.replace("\\", "/").rstrip("]'\". ").split(",/")[-1].split(", ")[-1]
-    return PurePosixPath(last.strip("['\" ")).name.removesuffix(".json")[:200]
+    listed = path.replace("\\", "/").rstrip("]'\". ").replace("'", "")
+    return PurePosixPath(listed.split(".json,")[-1].strip('[" ')).name.removesuffix(".json")[:200]
 
 
 def untuned(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

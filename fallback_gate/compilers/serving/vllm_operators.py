@@ -14,7 +14,7 @@ DEEP_GEMM = Rule(
     compiler=NAME,
     anchor=("DeepGemm disabled", "CutlassBlockScaledGroupedGemm disabled", "FlashInferExperts disabled"),
     pattern=OPENS
-    + r"(?P<reason>DeepGemm disabled (?:due to unaligned problem size|for N <= 512)\. M: \d{1,9}, N: \d{1,9}, K: \d{1,9}"
+    + r"(?P<reason>DeepGemm disabled (?:due to unaligned problem size|for this problem size|for N <= 512)\. M: \d{1,9}, N: \d{1,9}, K: \d{1,9}"
     r"|(?P<name>DeepGemm|CutlassBlockScaledGroupedGemm|FlashInferExperts) disabled: .{1,300})",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
@@ -23,6 +23,7 @@ DEEP_GEMM = Rule(
     seen_in="0.8 to 0.33 (source), DEBUG, once a text",
     matches=(
         "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:1] DeepGemm disabled due to unaligned problem size. M: 7, N: 100, K: 64. M should >= 128 and N and K must be multiples of 128. This is not an error and we will fall back to triton.",
+        "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:55] DeepGemm disabled for this problem size. M: 7, N: 100, K: 64. This log means we will fallback to triton for this specific shape for further speed up.",
         "DEBUG 01-01 00:00:00 [deep_gemm_moe.py:114] DeepGemm disabled: invalid weight dtype(s). w1.dtype: torch.uint8, w2.dtype: torch.uint8",
         "DEBUG 01-01 00:00:00 [cutlass_moe.py:912] CutlassBlockScaledGroupedGemm disabled: unaligned problem size. N: 100, K: 64",
     ),

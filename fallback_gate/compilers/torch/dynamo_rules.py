@@ -6,7 +6,15 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import checkpoint, cut_short, frames, graph_breaks, passed_over, trace
+from fallback_gate.compilers.torch import (
+    checkpoint,
+    compiler_off,
+    cut_short,
+    frames,
+    graph_breaks,
+    passed_over,
+    trace,
+)
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -28,8 +36,10 @@ GRAPH_BREAK = Rule(
         _GRAPH_BREAKS + "Graph break in user code at /app/moe/breaks.py:64",
         _GRAPH_BREAKS
         + "Graph break (user stack suppressed due to duplicate graph break) in user code at breaks.py:64",
+        "Graph break in user code at /app/moe/breaks.py:64\nGraph Break Reason: Call to `torch._dynamo.graph_break()`",
     ),
     ignores=(
+        "Graph break in user code at /app/moe/breaks.py:64",
         "docs: Graph break in user code at model.py:3 means that ...",
         _GRAPH_BREAKS + "Graph Break Reason: Data-dependent branching",
     ),
@@ -106,8 +116,12 @@ WONT_CONVERT = Rule(
     meaning="Dynamo or its back end failed on this frame, the error was swallowed, and the frame runs in eager.",
     help="Unset torch._dynamo.config.suppress_errors to see the error, and mend what the back end can't compile.",
     seen_in="2.0 to 2.14: WARNING for an error; from 2.13 also INFO for a frame given up after a break or a limit",
-    matches=("W" + _DYNAMO + "WON'T CONVERT forward /app/moe/decoder.py line 148 ",),
+    matches=(
+        "W" + _DYNAMO + "WON'T CONVERT forward /app/moe/decoder.py line 148 ",
+        "WON'T CONVERT forward /app/moe/decoder.py line 148 \ndue to: ",
+    ),
     ignores=(
+        "WON'T CONVERT forward /app/moe/decoder.py line 148 ",
         "W" + _DYNAMO + "due to: ",
         "I1130 14:51:08.873000 9537 torch/_dynamo/convert_frame.py:2427] [!0] WON'T CONVERT <genexpr> /opt/venv/lib/python3.11/site-packages/sympy/core/facts.py line 633 ",
     ),
@@ -144,6 +158,7 @@ RECOMPILE_LIMIT = Rule(
         "W" + _DYNAMO + "torch._dynamo hit config.recompile_limit (8)",
         "W" + _DYNAMO + "torch._dynamo hit config.accumulated_recompile_limit (256)",
         "W" + _DYNAMO + "torch._dynamo hit config.cache_size_limit (64)",
+        "torch._dynamo hit config.recompile_limit (8)\n   function: 'forward' (/app/moe/decoder.py:148)",
     ),
     ignores=(
         "torch._dynamo hit config.recompile_limit (8)",
@@ -193,19 +208,6 @@ GUARD_FAILED = Rule(
     read=frames.guard_failed,
 )
 
-NO_FRAMES = Rule(
-    id="torch/compiler-off",
-    compiler=NAME,
-    anchor=("found no compiled frames",),
-    pattern=r"(?P<reason>torch\.compile with fullgraph=True found no compiled frames)",
-    kind=Kind.EAGER_FRAME,
-    scope=Scope.PROGRAM,
-    meaning="fullgraph=True was asked for and nothing was compiled: the call ran in eager, and an error was raised.",
-    help="Look at the list of skipped frames below the message.",
-    seen_in="2.13 (source)",
-    matches=("RuntimeError: torch.compile with fullgraph=True found no compiled frames. Skipped frames:",),
-)
-
 EAGER_BACKEND = Rule(
     id="torch/eager-backend",
     compiler=NAME,
@@ -222,41 +224,6 @@ EAGER_BACKEND = Rule(
     ),
     ignores=("I" + _DYNAMO + "Step 2: calling compiler function inductor",),
     read=frames.backend,
-)
-
-NOTHING_TRACED = Rule(
-    id="torch/compiler-off",
-    compiler=NAME,
-    anchor=("attempted to trace the following frames",),
-    pattern=r"TorchDynamo attempted to trace the following frames: \[",
-    kind=Kind.EAGER_FRAME,
-    scope=Scope.PROGRAM,
-    meaning="Dynamo traced nothing in this process: torch.compile was switched off, and all of it ran in eager.",
-    help="Look for TORCHDYNAMO_DISABLE, TORCH_COMPILE_DISABLE, torch.compiler.set_stance and a disabled forward.",
-    seen_in="2.7 to 2.14, INFO of dynamo, at exit",
-    matches=("I" + _DYNAMO + "TorchDynamo attempted to trace the following frames: [",),
-    read=frames.nothing_traced,
-)
-
-TRACING_DISABLED = Rule(
-    id="torch/compiler-off",
-    compiler=NAME,
-    anchor=("reason: Dynamo tracing is disabled",),
-    pattern=r"skipping: (?P<function>\S+) \(reason: Dynamo tracing is disabled, file: (?P<file>[^)]+)\)",
-    kind=Kind.EAGER_FRAME,
-    scope=Scope.PROGRAM,
-    meaning="Tracing is disabled as a whole (TORCH_COMPILE_DISABLE): every frame runs in eager.",
-    help="Unset TORCH_COMPILE_DISABLE.",
-    seen_in="2.13, DEBUG of dynamo",
-    matches=(
-        "V" + _DYNAMO + "skipping: forward (reason: Dynamo tracing is disabled, file: /app/moe/decoder.py)",
-    ),
-    ignores=(
-        "V"
-        + _DYNAMO
-        + "skipping: __iter__ (reason: frame is in the Dynamo skipfiles list, file: /x/container.py)",
-    ),
-    read=frames.tracing_disabled,
 )
 
 RESUMED = Rule(
@@ -293,9 +260,9 @@ RULES = (
     RECOMPILE_LIMIT,
     RAISED,
     GUARD_FAILED,
-    NO_FRAMES,
+    compiler_off.NO_FRAMES,
     EAGER_BACKEND,
-    NOTHING_TRACED,
-    TRACING_DISABLED,
+    compiler_off.NOTHING_TRACED,
+    compiler_off.TRACING_DISABLED,
     RESUMED,
 )

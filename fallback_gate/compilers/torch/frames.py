@@ -12,6 +12,7 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch import unprefixed
 from fallback_gate.compilers.torch.breaking_call import failed_on_fake_tensors, offending_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
@@ -48,7 +49,7 @@ def _named(said: Match[str]) -> Location:
 
 def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A frame that Dynamo gave up: at WARNING a swallowed error, at INFO after a break or a limit."""
-    log = opened(record.text, match, None)
+    log = opened(record.text, match, None) or unprefixed.unprefixed(record, match, unprefixed.GIVEN_UP)
     if not log or (log.level == "I" and _CAPTURE.match(log.compile_id)):
         return
     said = list(_error(messages(record, log, LONGEST_ERROR, until="WON'T CONVERT")))
@@ -100,7 +101,7 @@ def skipped_in_loop(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
 
 def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The recompile or cache-size limit: from then on the function runs in eager for new inputs."""
-    log = opened(record.text, match, None)
+    log = opened(record.text, match, None) or unprefixed.unprefixed(record, match, unprefixed.LIMIT)
     if not log:
         return
     reason, scope = match["limit"], Scope.UNKNOWN

@@ -12,6 +12,7 @@ from re import Match
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch import unprefixed
 from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, offending_call, old_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, further, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
@@ -51,10 +52,12 @@ _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph-break record: the break, and the frame that was given up because of it, if any."""
-    log = opened(record.text, match, "graph_breaks")
-    if not log:
+    if log := opened(record.text, match, "graph_breaks"):
+        lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
+    elif log := unprefixed.unprefixed(record, match, unprefixed.BREAK, "graph_breaks"):
+        lines = list(unprefixed.rest_of_break(record, LONGEST_BREAK))
+    else:
         return
-    lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
     yield from break_reports(rule, record, log, match, lines)
 
 

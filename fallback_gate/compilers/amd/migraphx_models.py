@@ -1,0 +1,48 @@
+"""Room 3: models that MIGraphX can't read: the exception of its parser, whoever prints it.
+
+An exception says where it was thrown before it says why. The C interface writes it to stderr and puts its own
+function's name in front, in earlier versions `MIGraphX Error: `; Python and the driver print it as theirs. `migraphx` is the
+manual page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.amd.migraphx_kernels import NAME
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.scan.record import Record
+
+
+def unread(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator, by its name in the model, or by the parser's file for it."""
+    op = match["op"] or match["kind"] or "*"
+    report = by_groups(rule, record, match)._replace(op=op, names=(op,) if op != "*" else ())
+    scope = Scope.OPERATOR if op != "*" else Scope.PROGRAM
+    yield report._replace(scope=scope, reason=match["unknown"] or match["why"])
+
+
+UNREAD = Rule(
+    id="migraphx/model-not-read",
+    compiler=NAME,
+    anchor=(".cpp:{n}: parse",),
+    pattern=r"[\\/](?:onnx|tf)[\\/](?:(?:onnx|tf)_parser|parse_(?P<kind>\w{1,60}))\.cpp:\d{1,6}: parse\w{0,40}: "
+    r"(?:(?P<unknown>Unknown operator): (?P<op>[\w.:]{1,120})|(?P<why>\S.{0,300}))",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="MIGraphX can't read the model: the program ended, or another runtime computes what it left.",
+    help="Replace the operator, or the attribute that the message names; else cut the model there on purpose.",
+    seen_in="2.16 (source), 1.0 to 2.13 (public threads), an exception",
+    matches=(
+        "MIGraphX Error: /opt/x/src/onnx/onnx_parser.cpp:281: parse_graph: Unknown operator: GateMix",
+        "migraphx_parse_onnx: Error: /opt/x/src/onnx/onnx_parser.cpp:625: parse_graph: Unknown operator: GateMix",
+        "RuntimeError: /opt/x/src/onnx/parse_pad.cpp:133: parse: PARSE_PAD: number of elements of pads should be equal to 2 *",
+    ),
+    ignores=("[ 12%] Building CXX object src/onnx/parse_pad.cpp:133: parse",),
+    read=unread,
+)
+RULES = (UNREAD,)

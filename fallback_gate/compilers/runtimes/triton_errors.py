@@ -1,0 +1,80 @@
+"""Room 3: kernels that Triton did not compile, by the exception that ended it. `triton` is the manual page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from re import Match
+
+from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
+
+NAME = "triton"
+DEF = Pattern(r"^\s*def (?P<name>\w{1,200})\(")
+
+
+def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The kernel that the error quotes below its first line, and the reason under the caret."""
+    name, reason, under = "", None, False
+    for line in record.following(40):
+        if kernel := DEF.match(line.text):
+            name = name or kernel["name"]
+        if under and line.text.strip():
+            reason = line.text.strip()[:500]
+            break
+        under = line.text.strip() == "^"
+    report = by_groups(rule, record, match)._replace(reason=reason or match["why"])
+    if name:
+        yield report._replace(op=name, names=(name,), stack=(name,))
+    else:
+        yield report._replace(scope=Scope.UNKNOWN)
+
+
+REFUSED = Rule(
+    id="triton/compilation-error",
+    compiler=NAME,
+    anchor=("triton.compiler.errors.",),
+    pattern=r"^triton\.compiler\.errors\.(?P<why>CompilationError|CompileTimeAssertionFailure|UnsupportedLanguageConstruct)\b",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="The kernel uses what this Triton or this chip lacks, and was not compiled: the program ended, or its author caught the error and went on without it.",
+    help="The text under the caret says what is lacking.",
+    seen_in="3.3 and 3.8 (run), an exception",
+    matches=(
+        "triton.compiler.errors.CompilationError: at 1:0:\ndef conv1x1(x, w, o, BM: tl.constexpr, BN: tl.constexpr):\n^\nValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')\")",
+    ),
+    ignores=("from triton.compiler.errors import CompilationError",),
+    read=refused,
+)
+
+TOO_LARGE = Rule(
+    id="triton/kernel-does-not-fit",
+    compiler=NAME,
+    anchor=("triton.runtime.errors.OutOfResources: ", "Internal Triton PTX codegen error"),
+    pattern=r"^(?:triton\.runtime\.errors\.OutOfResources: (?P<why>out of resource: .{1,300})"
+    r"|(?:RuntimeError: |triton\.runtime\.errors\.PTXASError: (?:PTXAS error: )?)(?P<ptx>Internal Triton PTX codegen error))",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.UNKNOWN,
+    meaning="A kernel needs more shared memory, registers or threads than the chip has, or its assembly was refused: the "
+    "program ended, or its author caught the error and went on without it.",
+    help="Make the kernel's blocks or num_stages smaller for this chip; the frames above the line tell which kernel it is.",
+    seen_in="2.1 to 3.5 (public threads), an exception",
+    matches=(
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.",
+        "RuntimeError: Internal Triton PTX codegen error: ",
+        "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error",
+    ),
+    ignores=(
+        "Autotuning failed with out of resource: shared memory, Required: 131072, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.",
+        "except triton.runtime.errors.OutOfResources: pass",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(reason=match["why"] or match["ptx"]),
+    ),
+)
+
+RULES = (REFUSED, TOO_LARGE)
