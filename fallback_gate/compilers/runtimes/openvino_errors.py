@@ -21,6 +21,7 @@ from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
 
 MOST_OPERATORS = 200
+MOST_LINES = 20_000  # of one list of nodes
 
 _NAME = Pattern(r"[A-Za-z_][\w.:]{0,200}")
 
@@ -207,4 +208,39 @@ OPSET = Rule(
     ),
 )
 
-RULES = (UNCONVERTED, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE, NPU_COMPILER, OPSET)
+_MO_ROW = Pattern(r"^\s{0,40}(?:\[ ERROR \]\s{1,40})?(?P<op>[A-Za-z_]\w{0,80}) \((?P<count>\d{1,9})\)\s*$")
+
+
+def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The rows that count an operator; those between them name its nodes."""
+    report = by_groups(rule, record, match)
+    for line in record.following(MOST_LINES):
+        if "Part of the nodes was not converted" in line.text:
+            return
+        if row := _MO_ROW.match(line.text):
+            yield report._replace(
+                op=row["op"], names=(row["op"],), position=record.position_at(line.at), text=line.text,
+                reason=f"{row['count']} nodes can't be converted",
+            )  # fmt: skip
+
+
+OPTIMIZER = Rule(
+    id="openvino/model-optimizer",
+    compiler=NAME,
+    anchor=("List of operations that cannot be converted to Inference Engine IR",),
+    pattern=r"(?:^|\] )\s*List of operations that cannot be converted to Inference Engine IR:\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="Model Optimizer, the converter up to 2023, lacks the operator: there is no model.",
+    help="Convert with a later OpenVINO (ovc, or openvino.convert_model), or cut the model before the operator.",
+    seen_in="2019 to 2021.4 (source and public threads), ERROR",
+    matches=(
+        "[ ERROR ]  List of operations that cannot be converted to Inference Engine IR:\n[ ERROR ]      Complex (1)\n[ ERROR ]          lambda_2/Complex\n[ ERROR ]      IFFT2D (2)\n[ ERROR ]          lambda_2/IFFT2D\n[ ERROR ]  Part of the nodes was not converted to IR. Stopped.",
+    ),
+    ignores=(
+        "    unsupported.report(log.error, 'List of operations that cannot be converted to Inference Engine IR:')",
+    ),
+    read=refused,
+)
+
+RULES = (UNCONVERTED, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE, NPU_COMPILER, OPSET, OPTIMIZER)
