@@ -12,7 +12,7 @@ CUDA), and for every other flag: they are dropped without a line.
 
 **What proves the end.** Nothing.
 
-Wording seen in the source of 0.1 to 0.19.
+Wording seen in the source of 0.1 to 0.20.
 """
 
 from __future__ import annotations
@@ -39,15 +39,32 @@ FLASHINFER = Rule(
     read=shared.called("attention", "flashinfer"),
 )
 
+CACHE = Rule(
+    id="mlc-llm/no-flashinfer-cache",
+    compiler=NAME,
+    anchor=("Error caught when creating FlashInfer PagedKVCache", "will fallback to TIR-based KV cache"),
+    pattern=r"(?:Error caught when creating (?P<reason>FlashInfer PagedKVCache: ?.{0,200})|(?P<told>The model will fallback to TIR-based KV cache))",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="FlashInfer's kernels could not be made: attention over the cache is compiled by TVM.",
+    help="Install a FlashInfer that can build kernels here (its own error stands behind the colon), and compile again.",
+    seen_in="MLC-LLM 0.19 to 0.20 (source and public threads), INFO",
+    matches=(
+        "[2026-11-30 00:29:06] INFO dispatch_kv_cache_creation.py:243: Error caught when creating FlashInfer PagedKVCache: FlashInfer is not installed.",
+        "The model will fallback to TIR-based KV cache.",
+    ),
+    read=shared.called("attention", "flashinfer"),
+)
+
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
 
 READER = Reader(
     name=NAME,
-    rules=(FLASHINFER,),
+    rules=(FLASHINFER, CACHE),
     markers=(),
     required=REQUIRED,
     prove=shared.unshown("flags that are dropped print no line, but for this one", "", *REQUIRED),
     manual=__doc__,
     silent="partly: one flag is warned of, the others are dropped",
-    seen_in="MLC-LLM 0.1 to 0.19 (source)",
+    seen_in="MLC-LLM 0.1 to 0.20 (source)",
 )

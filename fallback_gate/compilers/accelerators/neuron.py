@@ -109,6 +109,50 @@ TRACE_FAILED = Rule(
 )
 
 
+_LEFT = "Not compiled operators (and operator counts) to Neuron:"
+_LEFT_ROW = Pattern(
+    r"=> (?P<op>[a-z_]\w*::\w[\w.]*): (?P<count>\d{1,9})(?: \[(?P<why>(?:not )?supported)\])?\s*$"
+)
+
+
+def left_rows(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The rows below the header; a second handler of the logger prints it, and each row, once more."""
+    if any(_LEFT in line.text for line in record.preceding(1)):
+        return
+    report, told = by_groups(rule, record, match), set()
+    for line in record.following(shared.MOST):
+        if row := _LEFT_ROW.search(line.text):
+            if row[0] in told:
+                continue
+            told.add(row[0])
+            reason = f"{row['count']} not compiled" + (f", {row['why']}" if row["why"] else "")
+            yield shared.named(report, row["op"])._replace(
+                position=record.position_at(line.at), text=line.text, reason=reason
+            )
+        elif _LEFT not in line.text:
+            break
+
+
+LEFT = Rule(
+    id="neuron/left-out",
+    compiler=NAME,
+    anchor=(_LEFT,),
+    pattern=r"Not compiled operators \(and operator counts\) to Neuron:",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The operator is in no sub-graph that was compiled: it runs on the CPU, though Neuron may support it.",
+    help="Where the row says supported, its sub-graph failed or was too small: look at neuron-cc's error above the list.",
+    seen_in=SEEN,
+    matches=(
+        "INFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::embedding: 2 [not supported]\nINFO:Neuron: => aten::gelu: 6 [supported]",
+    ),
+    ignores=(
+        "INFO:Neuron:Compiled these operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::Int: 96",
+    ),
+    read=left_rows,
+)
+
+
 def table(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The rows of the model check that say No."""
     report = by_groups(rule, record, match)
@@ -176,7 +220,7 @@ ENDED = Marker(
 )
 
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})
-_NAMING = (UNSUPPORTED.id, NOT_COMPILED.id, TRACE_FAILED.id)
+_NAMING = (UNSUPPORTED.id, NOT_COMPILED.id, TRACE_FAILED.id, LEFT.id)
 
 
 def left_out(evidence: Evidence) -> Iterable[Report]:
@@ -215,7 +259,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, CHECK_MODEL),
+    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, LEFT, CHECK_MODEL),
     markers=(BEGAN, SHARE, ENDED),
     required=REQUIRED,
     prove=prove,

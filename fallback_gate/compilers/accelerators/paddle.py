@@ -92,6 +92,25 @@ NOT_BUILT_IN = Rule(
 )
 
 
+NOT_REGISTERED = Rule(
+    id="paddle/kernel-not-registered",
+    compiler=NAME,
+    anchor=("The kernel with key (",),
+    pattern=r"The kernel with key (?P<reason>\(.{1,200}?\) of kernel `(?P<op>\w{1,120})` is not registered)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="Neither the device nor the CPU has a kernel of the operator for this type, or the fallback is off: the program ended.",
+    help="The key tells device, layout and type; cast the input to a type that the message lists.",
+    seen_in="Paddle 2.4 to 3.x (public threads and code that quotes it), an exception",
+    matches=(
+        "RuntimeError: (NotFound) The kernel with key (npu, Undefined(AnyLayout), bfloat16) of kernel `round` is not registered and fail to fallback to CPU one.",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(names=(match["op"],), site=match["reason"]),
+    ),
+)
+
+
 def broken(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A break: its reason on the line below it, its line and the user's function on lines above."""
     reason = match["why"]
@@ -158,7 +177,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(MISSING, NO_GPU, NOT_BUILT_IN, BROKEN, LIMIT),
+    rules=(MISSING, NO_GPU, NOT_BUILT_IN, NOT_REGISTERED, BROKEN, LIMIT),
     markers=(),
     required=REQUIRED,
     prove=prove,

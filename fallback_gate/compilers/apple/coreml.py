@@ -10,7 +10,8 @@ What ExecuTorch's partitioner does not delegate runs on its portable kernels on 
 logs at INFO (`logging.basicConfig(level=logging.INFO)` before lowering), each text once a partitioning.
 
 **When it is silent.** The partitioner is silent by default, and its conversions look like any other. Core ML
-itself never tells where an operator runs (CPU, GPU or Neural Engine): only `MLComputePlan` (macOS 14.4) or
+itself never tells where an operator runs (CPU, GPU or Neural Engine), but for a Neural Engine that can't compile
+the model, on stderr: only `MLComputePlan` (macOS 14.4) or
 Xcode's performance report does, so a log alone passes only where the policy accepts that
 (`proof: {accept_unobservable: [device_fallback]}`, and `op_fallback` where no partitioner is used).
 Precision notes of the converter (`Will do best-effort cast`) are no fallback, and neither are the
@@ -115,6 +116,27 @@ REFUSED = Rule(
 )
 
 
+ANE = Rule(
+    id="coreml/neural-engine",
+    compiler=NAME,
+    anchor=("failed to compile ANE model using ANEF", "ANECF error: ", "ANECCompileOffline() failed: "),
+    pattern=r"(?P<reason>failed to compile ANE model using ANEF\. Error=.{1,100}|ANECF error: (?:failed to load ANE model|ANECCompile\()|ANECCompileOffline\(\) failed: .{1,60})",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The model, or a part of it, was not compiled for the Neural Engine: loading goes on, and the CPU or the GPU runs it.",
+    help="Bisect the model (coremltools' ct.models.utils.bisect_model) for what the Neural Engine lacks: ranks above 5, large tensors, types.",
+    seen_in="iOS 15 to 26, macOS 12 to 26 (public threads), stderr",
+    matches=(
+        "E5RT encountered an STL exception. msg = MILCompilerForANE error: failed to compile ANE model using ANEF. Error=_ANECompiler : ANECCompile() FAILED.",
+        "[espresso] [Espresso::handle_ex_plan] exception=ANECF error: ANECCompile(/var/mobile/Library/Caches/com.apple.aned/tmp/x/) FAILED: err=(",
+        " ANECCompileOffline() failed: OSStatus=0, aneCompileStatus=1, statusdict={",
+    ),
+    ignores=("[espresso] ANECF error:", "ANECF error: not entitled"),
+    read=shared.called("ANE", "Neural Engine"),
+)
+
+
 def bar(said: bytes) -> Callable[[Marker, Record, Match[str]], Iterable[Sighting]]:
     """A progress bar, which the scan takes off a line like any envelope: it is looked for in the line as it stands."""
 
@@ -186,7 +208,7 @@ EXECUTORCH = Marker(
         "The model with identifier executorch_64880954-97a8-4362-abe1-b8bb10dbb92f was exported with CoreML specification version 6, and it will not run on all version of iOS/macOS.",
     ),
 )
-RULES = (NO_CONVERTER, FAILED, NOT_DELEGATED, REFUSED)
+RULES = (NO_CONVERTER, FAILED, NOT_DELEGATED, REFUSED, ANE)
 MARKERS = (BEGAN, DONE, CONVERTING, CONVERTED, EXECUTORCH)
 SETTING = "logging.basicConfig(level=logging.INFO) before ExecuTorch's lowering"
 PLACEMENT = (

@@ -23,14 +23,16 @@ Wording seen in ATC logs of CANN 5 to 8 (public threads), and in GE's source of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from re import Match
 
 from fallback_gate.compilers.ascend.cann_placement import LOW_PRIORITY, NAME, NO_STORE, PLACED, REFUSED, typed
 from fallback_gate.compilers.ascend.names import named, of_op, sighted
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.shared import step
-from fallback_gate.model import Kind, Proof, Scope, State
-from fallback_gate.patterns import BEFORE
+from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import BEFORE, Pattern
+from fallback_gate.scan.record import Record
 
 _CODE = r"(?:\[PID: \d{1,9}\] )?(?:[\d:.-]{19,40} )?"
 
@@ -77,6 +79,17 @@ NO_ENGINE = Rule(
     read=typed,
 )
 
+_OPTYPE = Pattern(r"^\(optype: \[(?P<type>\w{1,128})\]")
+
+
+def not_compiled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator's type where that is told, else the kernel's name, which has it with a number behind."""
+    if told := _OPTYPE.search(match["reason"]):
+        yield named(rule, record, match, told["type"], match["op"])._replace(site=match["op"])
+    else:
+        yield from of_op(rule, record, match)
+
+
 NOT_COMPILED = Rule(
     id="cann/kernel-not-compiled",
     compiler=NAME,
@@ -91,12 +104,13 @@ NOT_COMPILED = Rule(
         "E40021: Failed to compile Op [Index2]. (oppath: [Compile /opt/opp/built-in/op_impl/ai_core/tbe/impl/dynamic/index.py failed with errormsg/stack: File x",
         "[W compiler_depend.ts:387] Warning: E40021: [PID: 35515] 2025-06-09-21:25:59.698.173 Failed to compile Op [Add1]. (oppath: [Compile /opt/opp/add.py failed with errormsg/stack: File x",
         "        Failed to compile Op [Conv3DTranspose1]. (oppath: [Compile /opt/opp/conv3d_transpose.py failed",
+        "E20001: [PID: 11] 2025-06-16-13:02:36.801.136 Failed to compile Op [/attn/Slice_batch_5]. (optype: [StridedSliceD])",
     ),
     ignores=(
         "an error such as `Failed to compile Op [AsStrided]`.",
         "Failed to compile Op [%s]. (optype: [%s])",
     ),
-    read=of_op,
+    read=not_compiled,
 )
 
 TF_ADAPTER = Rule(

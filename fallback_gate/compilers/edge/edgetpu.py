@@ -143,6 +143,54 @@ NOT_MAPPED = Rule(
 )
 
 
+_STATUSES = (
+    "More than one subgraph is not supported",
+    "Operation is otherwise supported, but not mapped due to some unspecified limitation",
+    "Operation is working on an unsupported data type",
+    "Operation not supported",
+)
+
+
+def unheaded(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The number, or a row below its table's head, where the compiler's first line is not in the log; else that one
+    has read it."""
+    headed = False
+    for line in record.preceding(LONGEST):
+        if _FIRST in line.text:
+            return
+        headed = headed or _TABLE.match(line.text) is not None
+    report = by_groups(rule, record, match)
+    if match["op"] and headed:
+        yield report._replace(
+            scope=Scope.OPERATOR,
+            site=match["status"],
+            reason=f"{match['count']} on the CPU: {match['status']}",
+        )
+    elif not match["op"]:
+        yield report._replace(hint=True)
+
+
+UNHEADED = Rule(
+    id="edgetpu/not-mapped-row",
+    compiler=NAME,
+    anchor=("Number of operations that will run on CPU: ", *_STATUSES),
+    pattern=r"^\s*(?:(?P<op>[A-Z][A-Z0-9_]{1,80})\s{2,60}(?P<count>\d{1,9})\s{2,60}(?P<status>[A-Z]\S.*\S)|(?P<reason>Number of operations that will run on CPU: [1-9]\d{0,8}))\s*$",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning=NOT_MAPPED.meaning,
+    help=NOT_MAPPED.help,
+    seen_in=SEEN,
+    matches=("Number of operations that will run on CPU: 153",),
+    ignores=(
+        "PAD                            1          Mapped to Edge TPU",
+        "CONV_2D                        35         More than one subgraph is not supported",
+        "Number of operations that will run on CPU: 0",
+    ),
+    read=unheaded,
+)
+
+
 def ended(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """How the run ended."""
     yield Sighting(marker.id, record.position, (match["version"], run(record).ended or "cut"))
@@ -176,7 +224,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(NOT_MAPPED,),
+    rules=(NOT_MAPPED, UNHEADED),
     markers=(RUN,),
     required=REQUIRED,
     prove=prove,

@@ -172,6 +172,23 @@ NO_GPU = Rule(
 )
 
 
+DISPATCH = Rule(
+    id="tflite/no-dispatch",
+    compiler=NAME,
+    anchor=("Failed to create a dispatch delegate kernel: ",),
+    pattern=r"\] (?P<reason>Failed to create a dispatch delegate kernel: .{1,200})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The model was compiled for an NPU, and the library that runs it there can't be used: the program ended, or went on without it.",
+    help="Bundle the vendor's dispatch library with the application, unpacked (useLegacyPackaging), in the version that compiled the model.",
+    seen_in="LiteRT 2.0 to 2.2 (source and public threads), ERROR",
+    matches=(
+        "E litert : [dispatch_delegate.cc:131] Failed to create a dispatch delegate kernel: No usable Dispatch runtime found",
+    ),
+    read=called("NPU"),
+)
+
+
 def selected(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """What a plugin takes of a subgraph."""
     yield Sighting(marker.id, record.position, (match[0], match["part"], match["all"]))
@@ -190,5 +207,5 @@ SELECTED = Marker(
     read=selected,
 )
 
-RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU, NO_GPU)
+RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU, NO_GPU, DISPATCH)
 NAMES_WHAT_IS_LEFT = (QUALCOMM.id, OPENVINO.id, DRIFT.id, WEBGPU.id, NOTHING.id)

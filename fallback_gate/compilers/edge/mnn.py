@@ -93,7 +93,7 @@ NO_BACKEND = Rule(
     read=backend,
 )
 
-_LISTED = Pattern(r"(?P<name>(?:\w{1,40}::)?(?P<op>\w{1,120}))")
+_LISTED = Pattern(r"(?<!\w)(?P<name>(?:\w{1,40}::)?(?P<op>[A-Za-z_]\w{0,119}))")
 
 
 def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -104,17 +104,45 @@ def listed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         rest, left = rest[found.end() :], left - 1
 
 
+def numbered(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator by its number in MNN's OpType, and its name in the model."""
+    op, layer = f"type {match['number']}", match["layer"]
+    names = (op, *filter(None, (layer,)))
+    yield by_groups(rule, record, match)._replace(op=op, names=names, site=layer)
+
+
+QNN = Rule(
+    id="mnn/qnn-unsupported",
+    compiler=NAME,
+    anchor=("MNN_QNN: ",),
+    pattern=r"MNN_QNN: (?P<reason>(?:Not registered|Don't support) type) (?P<number>\d{1,6})(?:, (?P<layer>\S{1,300}?))?\.\s*$",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning="QNN's back end has no creator for the operator, or not with these parameters: MNN runs it on the CPU, or can't convert the model.",
+    help="The number is that of OpType in MNN's schema; replace the operator, or take a later MNN.",
+    seen_in="MNN 3.0 to 3.5 (source and public threads)",
+    matches=(
+        "MNN_QNN: Not registered type 17, /fpn/up/ConvTranspose_output_0.",
+        "MNN_QNN: Don't support type 35.",
+    ),
+    read=numbered,
+)
+
 NOT_CONVERTED = Rule(
     id="mnn/not-converted",
     compiler=NAME,
-    anchor=("These Op Not Support: ",),
-    pattern=r"(?P<reason>These Op Not Support): (?P<listed>\w.*)",
+    anchor=("These Op Not Support: ", "MNN NOT_SUPPORTED_OP: "),
+    pattern=r"(?P<reason>These Op Not Support|MNN NOT_SUPPORTED_OP): (?:=+>\[ ?)?(?P<listed>\w[^\]]*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="MNN's converter lacks the operator: there is no model.",
     help="Replace the operator in the model, or add a converter for it.",
-    seen_in="MNN 3.6 (run)",
-    matches=("[15:28:08] :220: These Op Not Support: ONNX::OptionalGetElement | ONNX::TreeGather ",),
+    seen_in="MNN 3.6 (run), 0.2 (public threads)",
+    matches=(
+        "MNN NOT_SUPPORTED_OP: ======>[ FIFOQueueV2, Where,  ]<======",
+        "[15:28:08] :220: These Op Not Support: ONNX::OptionalGetElement | ONNX::TreeGather ",
+    ),
     read=listed,
 )
 
@@ -122,7 +150,7 @@ REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, INTERP, NO_BACKEND, NOT_CONVERTED),
+    rules=(UNSUPPORTED, INTERP, NO_BACKEND, QNN, NOT_CONVERTED),
     markers=(),
     required=REQUIRED,
     prove=shared.unended("a model that is taken whole prints no line", "", *REQUIRED),

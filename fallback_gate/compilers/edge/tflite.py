@@ -10,7 +10,8 @@ model with an operator that the interpreter lacks can't be run at all.
 
 **At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
 each pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely.
-`Replacing a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE. In LiteRT 2 a plugin that
+`Replacing a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE; Hexagon and other delegates
+tell `a nodes delegated out of b nodes` at INFO. In LiteRT 2 a plugin that
 compiles for an NPU says at INFO how many operators of a subgraph it takes, and Qualcomm's names the others at ERROR;
 ML Drift lists what it refuses at INFO. `Failed to apply compiler plugins` is no event: earlier versions print it for a
 model that was never meant for an NPU, too.
@@ -35,7 +36,7 @@ from re import Match
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.edge import litert
 from fallback_gate.compilers.edge.tflite_delegates import ARMNN, ARMNN_LAYER, NNAPI, NNAPI_CODE, VX
-from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_LIST, NAME, SEEN
+from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_CODE, GPU_LIST, GPU_SPLIT, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -49,14 +50,21 @@ _XNNPACK = "xnnpack"
 FAILED = Rule(
     id="tflite/delegate-failed",
     compiler=NAME,
-    anchor=("Restored original execution plan after",),
-    pattern=r"(?P<reason>Restored original execution plan after delegate application failure)",
+    anchor=("Restored original execution plan after", "Failed to apply "),
+    pattern=r"(?P<reason>Restored original execution plan after delegate application failure"
+    r"|Failed to apply (?:delegate: (?!Following |Next |\s*$).{1,200}|\w{1,40} delegate\.))",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,
     meaning="Applying the delegate failed: the whole model runs on the CPU.",
     help="The ERROR lines above it tell which node or driver failed.",
     seen_in=SEEN,
-    matches=("ERROR: Restored original execution plan after delegate application failure.",),
+    shared_anchor=True,
+    matches=(
+        "ERROR: Restored original execution plan after delegate application failure.",
+        "Failed to apply Hexagon delegate.",
+        "java.lang.IllegalArgumentException: Internal error: Failed to apply delegate: GpuDelegate Prepare: Node is already a consumer of the value",
+    ),
+    ignores=("Failed to apply the patch.",),
 )
 OPENGL = Rule(
     id="tflite/opengl",
@@ -121,11 +129,16 @@ NOT_FULLY = Rule(
 
 
 def replaced(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """The share that a delegate took; what Flex takes is told by the converter."""
-    delegate = match["delegate"].casefold().removeprefix("tflite")
+    """The share that a delegate took; what Flex takes is told by the converter.
+
+    The old form does not tell how many nodes there are: one partition is all of them, more are not.
+    """
+    delegate = (match["delegate"] or match["name"]).casefold().removeprefix("tflite")
+    part = match["part"] or match["taken"]
+    whole = match["all"] or match["of"] or str(int(part) + (match["partitions"] != "1"))
     if not delegate.startswith("flex"):
         on_cpu = "cpu" if delegate.startswith(_XNNPACK) else ""
-        yield Sighting(marker.id, record.position, (match[0], match["part"], match["all"], on_cpu))
+        yield Sighting(marker.id, record.position, (match[0], part, whole, on_cpu))
 
 
 def applied(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -151,12 +164,16 @@ CREATED = Marker(
 REPLACED = Marker(
     id="tflite/replaced-nodes",
     compiler=NAME,
-    anchor=("node(s) with delegate (",),
-    pattern=r"Replacing (?P<part>\d{1,9}) out of (?P<all>\d{1,9}) node\(s\) with delegate \((?P<delegate>[^)]{1,80})\) node, yielding \d{1,9} partitions",
+    anchor=("node(s) with delegate (", " nodes delegated out of "),
+    pattern=r"Replacing (?P<part>\d{1,9})(?: out of (?P<all>\d{1,9}))? node\(s\) with delegate \((?P<delegate>[^)]{1,80})\) node, yielding (?P<partitions>\d{1,9}) partitions"
+    r"|(?P<name>\w{2,60}) delegate: (?P<taken>\d{1,9}) nodes delegated out of (?P<of>\d{1,9}) nodes",
     shows="How many nodes of a subgraph the delegate took.",
     seen_in=SEEN,
     matches=(
         "VERBOSE: Replacing 90 out of 120 node(s) with delegate (TfLiteGpuDelegateV2) node, yielding 14 partitions for subgraph 0 (main).",
+        "VERBOSE: Replacing 136 node(s) with delegate (TfLiteHexagonDelegate) node, yielding 5 partitions.",
+        "INFO: TfLiteHexagonDelegate delegate: 136 nodes delegated out of 139 nodes with 2 partitions.",
+        "I/tflite: Hexagon delegate: 95 nodes delegated out of 96 nodes.",
     ),
     read=replaced,
 )
@@ -186,7 +203,7 @@ BEGUN = Marker(
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
 _TOLD = (
-    GPU.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
 )  # fmt: skip
 
 
@@ -240,6 +257,8 @@ READER = Reader(
     name=NAME,
     rules=(
         GPU,
+        GPU_CODE,
+        GPU_SPLIT,
         NNAPI,
         NNAPI_CODE,
         VX,

@@ -87,6 +87,57 @@ GPU = Rule(
 )
 
 
+GPU_CODE = Rule(
+    id="tflite/gpu-code",
+    compiler=NAME,
+    anchor=("cannot be handled by this delegate",),
+    pattern=r"(?:^|WARNING: |tflite *: )(?:op code #)?(?P<code>\d{1,6}) (?P<reason>cannot be handled by this delegate)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=GPU.meaning,
+    help="The number is that of BuiltinOperator in the schema of TensorFlow Lite; take a later release.",
+    seen_in="TensorFlow Lite 1.13 (its documentation and public threads), WARNING",
+    matches=(
+        "WARNING: op code #42 cannot be handled by this delegate.",
+        "WARNING: 25 cannot be handled by this delegate.  Only the first 30 ops will run on the GPU, and the remaining 1 on the CPU",
+    ),
+    ignores=("setLogLevel cannot be handled by this delegate",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],)),
+    ),
+)
+
+
+def split(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The numbers, where the list that they end is not in the log: else its rows tell."""
+    if not record.is_near(GPU.anchor[0].encode(), behind=False):
+        yield from shared.hinted(rule, record, match)
+
+
+GPU_SPLIT = Rule(
+    id="tflite/gpu-split",
+    compiler=NAME,
+    anchor=("will run on the GPU, and ",),
+    pattern=r"(?P<reason>(?:(?:[Oo]nly the f|F)irst )?\d{1,9} op(?:eration)?s will run on the GPU, and the remaining (?!0 )\d{1,9} (?:operations will run )?on the CPU"
+    r"|No operations will run on the GPU, and all [1-9]\d{0,8} operations will run on the CPU)",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.UNKNOWN,
+    meaning="So many operators of the model run on the CPU; the lines above it name them.",
+    help="Keep the lines above it in the log.",
+    seen_in="TensorFlow Lite 1.13 to 2.21 (source and public threads)",
+    matches=(
+        "90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.",
+        "First 2 operations will run on the GPU, and the remaining 249 on the CPU.",
+        "No operations will run on the GPU, and all 31 operations will run on the CPU.",
+    ),
+    ignores=("12 operations will run on the GPU, and the remaining 0 operations will run on the CPU.",),
+    at_least=True,
+    read=split,
+)
+
+
 GPU_LIST = Marker(
     id="tflite/gpu-list",
     compiler=NAME,

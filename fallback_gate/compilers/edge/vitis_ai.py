@@ -1,6 +1,7 @@
 """vitis_ai: AMD's Vitis AI compiler (XCompiler) and its ONNX Runtime provider: operators on the CPU.
 
     [UNILOG][WARNING] xir::Op{name = resnet__conv1, type = conv2d-fix} has been assigned to CPU: [DPU only ...].
+    [Vitis AI EP] No. of Operators :   CPU     8    NPU  2356 VITIS_EP_CPU    13
 
 **What falls back.** An operator that the DPU or NPU can't take goes to a subgraph on the CPU.
 
@@ -8,11 +9,11 @@
 reason of the same event.
 
 **When it is silent.** On operators that no device subgraph could ever take, such as a softmax at the end: the
-numbers of subgraphs at the end count them, and name none.
+numbers at the end count them, and name none. With a warm cache nothing is compiled, and no number printed.
 
 **What proves the end.** Nothing, for that reason.
 
-Wording seen in public logs of 1.3 to 3.5 and of Ryzen AI 1.x.
+Wording seen in public logs of 1.3 to 3.5 and of Ryzen AI 1.1 to 1.7.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "vitis_ai"
@@ -48,6 +50,7 @@ ON_CPU = Rule(
     meaning="The DPU or NPU can't take the operator: it runs on the CPU, and the graph is split around it.",
     help="The line, or the one above it, gives the limit of the device that was passed.",
     seen_in="Vitis AI 1.3 to 3.5, Ryzen AI 1.x (public logs), WARNING",
+    shared_anchor=True,
     matches=(
         "[UNILOG][WARNING] xir::Op{name = Inception3__Conv2d_conv__input_128, type = conv2d-fix} has been assigned to CPU: [DPU only supports pad_left(1) less than kernel_width(1)].",
         "[UNILOG][WARNING] xir::Op{name = Resnet__MaxPool2d_9252, type = pool-fix} has been allocated to CPU.",
@@ -60,16 +63,57 @@ ON_CPU = Rule(
     read=assigned,
 )
 
+_NUMBER = Pattern(r"(?:^|\s)(?P<unit>[A-Z_]{2,20})\s{1,12}(?P<count>\d{1,9})(?=\s|$)")
+_MOST_UNITS = 8
+
+
+def counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The numbers of the units that are a CPU: behind the words, or on lines below, in ONNX Runtime's own log."""
+    rest = match["rest"]
+    if not rest.strip():
+        below = (line.text.rpartition("]")[2] for line in record.following(_MOST_UNITS))
+        rest = " ".join(text for text in below if _NUMBER.search(text))
+    on_cpu = []
+    for _ in range(_MOST_UNITS):
+        if not (found := _NUMBER.search(rest)):
+            break
+        if found["unit"].endswith("CPU") and int(found["count"]):
+            on_cpu.append(f"{found['unit']} {found['count']}")
+        rest = rest[found.end() :]
+    if on_cpu:
+        report = by_groups(rule, record, match)
+        yield report._replace(hint=True, reason=f"operators on the CPU: {', '.join(on_cpu)}")
+
+
+COUNTED = Rule(
+    id="vitis-ai/operators-on-cpu",
+    compiler=NAME,
+    anchor=("[Vitis AI EP] No. of Operators :",),
+    pattern=r"\[Vitis AI EP\] No\. of Operators :(?P<rest>.{0,300})$",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.UNKNOWN,
+    meaning="So many operators of the model run on the CPU: by the provider's own code (VITIS_EP_CPU), or by ONNX Runtime's (CPU).",
+    help="Look for the operators that the compiler left in its report (vitisai_ep_report.json in the cache's folder).",
+    seen_in="Ryzen AI 1.1 to 1.7 (public logs and its documentation), where the model is compiled",
+    matches=(
+        "[Vitis AI EP] No. of Operators :   CPU     8    NPU  2356 VITIS_EP_CPU    13 ",
+        "[I:onnxruntime:, stat.cpp:198 stat.cpp] [Vitis AI EP] No. of Operators :\n[I:onnxruntime:, stat.cpp:198 stat.cpp]    NPU   398\n[I:onnxruntime:, stat.cpp:198 stat.cpp] VITIS_EP_CPU     2",
+    ),
+    ignores=("[Vitis AI EP] No. of Operators : VAIML   490",),
+    at_least=True,
+    read=counted,
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 WHY = "operators that no device could take are counted in the subgraphs, and not named"
 
 READER = Reader(
     name=NAME,
-    rules=(ON_CPU,),
+    rules=(ON_CPU, COUNTED),
     markers=(),
     required=REQUIRED,
     prove=shared.unended(WHY, "", *REQUIRED),
     manual=__doc__,
     silent="partly: operators that no device could take are only counted",
-    seen_in="Vitis AI 1.3 to 3.5, Ryzen AI 1.x (public logs)",
+    seen_in="Vitis AI 1.3 to 3.5, Ryzen AI 1.1 to 1.7 (public logs)",
 )

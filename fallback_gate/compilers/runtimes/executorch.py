@@ -173,6 +173,21 @@ MISSING = Rule(
     read=missing,
 )
 
+NOT_INITIALISED = Rule(
+    id="executorch/backend-not-initialised",
+    compiler=NAME,
+    anchor=("Init failed for backend ",),
+    pattern=r"(?P<reason>Init failed for backend (?P<op>\w{1,80}): (?:0x)?[0-9a-f]{1,8})\s*$",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The delegate can't load the part of the program that was lowered for it: the method is not loaded.",
+    help="The lines above it tell what the delegate lacks; link it with its libraries, and lower again for this device and version.",
+    seen_in="0.1 to 1.5 (source and public threads), ERROR",
+    matches=("[method.cpp:114] Init failed for backend CoreMLBackend: 0x23",),
+    ignores=("bgfx::init failed for backend Vulkan",),
+)
+
 MARKERS = (
     Marker(
         id="executorch/table-printed",
@@ -234,7 +249,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(OUTSIDE, WHY, MISSING),
+    rules=(OUTSIDE, WHY, MISSING, NOT_INITIALISED),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

@@ -20,6 +20,8 @@ session whose providers the program prints.
 provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence. A provider may itself use the
 CPU (CoreML, OpenVINO's AUTO): its own log must tell.
 
+The Rust crate `ort` writes the same messages by `tracing`, with `ort::logging: ` before each; these are read too.
+
 Wording seen in 1.17, 1.20, 1.23, 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older forms in the source of 1.4 to 1.12.
 """
 
@@ -36,9 +38,10 @@ from fallback_gate.compilers.runtimes import (
     onnxruntime_placement,
     onnxruntime_profile,
     onnxruntime_providers,
+    onnxruntime_qnn,
     onnxruntime_session,
 )
-from fallback_gate.compilers.runtimes.onnxruntime_placement import CPU, NAME
+from fallback_gate.compilers.runtimes.onnxruntime_placement import CPU, HEAD, NAME
 from fallback_gate.model import Kind, Proof, Report, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -83,8 +86,8 @@ MARKERS = (
     Marker(
         id="onnxruntime/initializing",
         compiler=NAME,
-        anchor=("] Initializing session.",),
-        pattern=r"\[I:onnxruntime:.{0,300}?\] Initializing session\.",
+        anchor=("Initializing session.",),
+        pattern=HEAD + r"Initializing session\.",
         shows="A session is being made, and INFO is on.",
         seen_in="1.4 to 1.32",
         matches=(_I + "Initializing session.",),
@@ -92,8 +95,8 @@ MARKERS = (
     Marker(
         id="onnxruntime/initialized",
         compiler=NAME,
-        anchor=("] Session successfully initialized.",),
-        pattern=r"\[I:onnxruntime:.{0,300}?\] Session successfully initialized\.",
+        anchor=("Session successfully initialized.",),
+        pattern=HEAD + r"Session successfully initialized\.",
         shows="A session was made.",
         seen_in="1.4 to 1.32",
         matches=(_I + "Session successfully initialized.",),
@@ -116,6 +119,7 @@ RULES = (
     *onnxruntime_providers.RULES,
     *onnxruntime_nodes.RULES,
     *onnxruntime_capability.RULES,
+    *onnxruntime_qnn.RULES,
     *onnxruntime_session.RULES,
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})

@@ -18,14 +18,13 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_nodes import SEE_NODES, of_operator
-from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME
+from fallback_gate.compilers.runtimes.onnxruntime_placement import HEAD, NAME
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _W = "2026-11-30 00:18:23.263189488 [W:onnxruntime:, "
-_HEAD = r"\[[VIWEF]:onnxruntime:[^\]]{0,300}\] "
 
 
 def _counted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -40,7 +39,7 @@ COUNTED = Rule(
     id="onnxruntime/partly-supported",
     compiler=NAME,
     anchor=("umber of partitions supported by ",),
-    pattern=_HEAD
+    pattern=HEAD
     + r"(?:(?:CoreML|Nnapi)ExecutionProvider::GetCapability, number of partitions supported by \w{2,20}: \d{1,9},? "
     r"number of nodes in the graph: (?P<all>\d{1,9}),? (?P<reason>number of nodes supported by \w{2,20}: (?!(?P=all)\b)\d{1,9})"
     r"|Number of partitions supported by QNN EP: (?:0\b(?!,)|(?P<parts>\d{1,9}), number of nodes in the graph: (?P<total>\d{1,9}), "
@@ -72,7 +71,7 @@ NODE = Rule(
     id="onnxruntime/node-not-supported",
     compiler=NAME,
     anchor=("supported: [0]",),
-    pattern=_HEAD
+    pattern=HEAD
     + r"(?:Operator type: \[(?P<op>[\w.]{1,80})\] index: \[\d{1,9}\] name: \[(?P<layer>[^\]]{0,300})\] supported: \[0\]"
     r"|Node supported: \[0\](?P<unit>(?= ).{1,700}))",
     kind=Kind.DEVICE_FALLBACK,
@@ -124,7 +123,7 @@ TYPES = Rule(
     id="onnxruntime/migraphx-lacks-operators",
     compiler=NAME,
     anchor=("= Unsupported nodes =",),
-    pattern=_HEAD + r"=+ (?P<reason>Unsupported nodes) =+",
+    pattern=HEAD + r"=+ (?P<reason>Unsupported nodes) =+",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="MIGraphX does not take the operator: it runs on the CPU, and all of the graph does where more than ten nodes are left out.",
@@ -140,7 +139,7 @@ TYPE = Rule(
     id="onnxruntime/type-not-supported",
     compiler=NAME,
     anchor=("MiGraphx: unsupported data type", "CoreML does not support input dim"),
-    pattern=_HEAD + r"(?P<reason>MiGraphx: unsupported data type \w{1,20}, fallback to CPU"
+    pattern=HEAD + r"(?P<reason>MiGraphx: unsupported data type \w{1,20}, fallback to CPU"
     r"|CoreML does not support input dim > \d{1,9}\. Input:.{1,300})",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
@@ -161,7 +160,7 @@ DROPPED = Rule(
     id="onnxruntime/node-dropped-to-cpu",
     compiler=NAME,
     anchor=("] Dropping the ",),
-    pattern=_HEAD
+    pattern=HEAD
     + r"Dropping the (?P<op>\w{1,40}) node: (?P<layer>.{0,300}?) to CPU because (?P<reason>it requires .{1,200})",
     kind=Kind.DEVICE_FALLBACK,
     shared_anchor=True,
@@ -180,7 +179,7 @@ NPU = Rule(
     id="onnxruntime/npu-unsupported",
     compiler=NAME,
     anchor=("Fallback unsupported op ",),
-    pattern=_HEAD
+    pattern=HEAD
     + r"(?P<reason>Fallback unsupported op) (?:\(node_unit\) )?(?P<op>[A-Za-z]\w{0,80}) {1,4}(?:to cpu|backward to devices like: cpu)",
     kind=Kind.DEVICE_FALLBACK,
     shared_anchor=True,

@@ -14,14 +14,13 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME
+from fallback_gate.compilers.runtimes.onnxruntime_placement import HEAD, NAME
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _W = "2026-11-30 00:18:23.263189488 [W:onnxruntime:, "
-_HEAD = r"\[[VIWEF]:onnxruntime:.{0,300}?\] "
 SEE_NODES = "Record at VERBOSE (log_severity_level = 0): the log then names each node and its provider."
 
 
@@ -35,7 +34,7 @@ SOME_NODES = Rule(
     id="onnxruntime/some-nodes-not-assigned",
     compiler=NAME,
     anchor=("Some nodes were not assigned to the preferred",),
-    pattern=_HEAD + r"(?P<reason>Some nodes were not assigned to the preferred execution providers)",
+    pattern=HEAD + r"(?P<reason>Some nodes were not assigned to the preferred execution providers)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
     meaning="Some nodes of the session run on a provider behind the one that was asked for; the line names none.",
@@ -72,7 +71,7 @@ PARTITIONED = Rule(
     id="onnxruntime/tensorrt-partitioned",
     compiler=NAME,
     anchor=("number of subgraphs running on ", ": claimed "),
-    pattern=_HEAD
+    pattern=HEAD
     + r"(?:\[\w{2,30} EP\] (?P<reason>Graph is partitioned and number of subgraphs running on .*)"
     r"|[\w-]{2,60}: (?P<claimed>claimed (?P<took>\d{1,9}) of (?!(?P=took) )\d{1,9} nodes))",
     kind=Kind.DEVICE_FALLBACK,
@@ -115,7 +114,7 @@ NO_KERNEL = Rule(
     id="onnxruntime/no-kernel",
     compiler=NAME,
     anchor=("kernel not found in registries for Op type: ",),
-    pattern=_HEAD
+    pattern=HEAD
     + r"(?P<reason>\w{2,20} kernel not found in registries) for Op type: (?P<op>[\w.]+)(?: node name: (?P<layer>.*\S))?",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
@@ -134,21 +133,20 @@ PREFERRED = Rule(
     id="onnxruntime/cpu-preferred",
     compiler=NAME,
     anchor=("Force fallback to CPU execution for node: ",),
-    pattern=r"(?:Force fallback to CPU execution for node: (?P<what>\S.{0,500}?) because (?P<reason>the CPU execution path is deemed faster)"
-    r"|\] Force fallback to CPU execution for node: (?P<old>\S(?:.{0,500}?\S)?)\s*$)",
+    pattern=r"(?P<plain>Force fallback to CPU execution) for node: (?P<what>\S.{0,500}?)(?: because (?P<reason>the CPU execution path is deemed faster)|\s*$)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="ONNX Runtime put the node on the CPU by design: it computes shapes, which copies would make slower.",
     help="Allow it where it computes shapes; constant folding or static shapes take it away.",
-    seen_in="1.13 to 1.31 (its binary and user logs), INFO; 1.4 to 1.7 (public threads), WARNING, without the reason",
+    seen_in="1.8 to 1.31 (its binary and user logs) INFO, 1.4 to 1.7 (public threads) WARNING, without the reason",
     matches=(
-        "2020-12-29 15:11:18.1 [W:onnxruntime:Default, fallback_cpu_capability.cc:135 GetCpuPreferredNodes] Force fallback to CPU execution for node: Unsqueeze_1649",
+        "2026-11-30 00:18:23.2 [W:onnxruntime:Default, fallback_cpu_capability.cc:135 GetCpuPreferredNodes] Force fallback to CPU execution for node: Slice_12",
         "2023-01-30 12:49:49.5 [I:onnxruntime:OnnxGlobalEnv, fallback_cpu_capability.cc:146 onnxruntime::GetCpuPreferredNodes] ORT optimization- Force fallback to CPU execution for node: strided_slice__62 because the CPU execution path is deemed faster than overhead involved with execution on other EPs  capable of executing this node",
     ),
     ignores=("Candidate for fallback CPU execution: strided_slice__62",),
     read=lambda rule, record, match: (
-        of_operator(rule, record, match, match["what"] or match["old"])[0]._replace(
-            hint=True, layer=match["what"] or match["old"]
+        of_operator(rule, record, match, match["what"])[0]._replace(
+            hint=True, layer=match["what"], reason=match["reason"] or match["plain"]
         ),
     ),
 )
@@ -181,40 +179,35 @@ LACKED = Rule(
     read=lacked,
 )
 
-_UNIT = Pattern(r"Operator type: (?P<op>[\w.]+) Node name: (?P<name>.*?) Node index: ")
-_WHY = Pattern(r"REASON : (?P<reason>.*\S)")
+_NODE_BELOW = Pattern(r"[\]:]\s{1,4}[\w.-]+ \(.*\)\s*$")
 
 
-def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """Each node of a unit that QNN refused; the nodes and the reason are on the lines after it."""
-    nodes, reason = [], None
-    for line in record.following(40):
-        if found := _UNIT.search(line.text):
-            nodes.append(found)
-        elif why := _WHY.search(line.text):
-            reason = why["reason"]
-            break
-        elif "[V:onnxruntime:" in line.text:
-            break
-    for node in nodes:
-        report = of_operator(rule, record, match, node["op"], node["name"])[0]
-        yield report._replace(hint=True, layer=node["name"], site=node["name"], reason=reason)
+def placed_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Not where the rest of the placement stands around it, which then tells, nor beside Azure's provider alone."""
+    named = any(_NODE_BELOW.search(line.text) for line in record.following(1))
+    if named and record.is_near(b"Node placements", behind=False):
+        return
+    if not record.is_near(b"placed on [AzureExecutionProvider]"):
+        yield by_groups(rule, record, match)._replace(hint=True)
 
 
-REFUSED = Rule(
-    id="onnxruntime/qnn-refuses",
+ON_CPU = Rule(
+    id="onnxruntime/nodes-on-cpu",
     compiler=NAME,
-    anchor=("Validation FAILED for ",),
-    pattern=_HEAD + r"Validation FAILED for \d{1,9} nodes in (?:Ort)?NodeUnit ",
+    anchor=("Node(s) placed on [CPUExecutionProvider]",),
+    pattern=HEAD
+    + r"\s?Node\(s\) (?P<reason>placed on \[CPUExecutionProvider\]\.\s{1,8}Number of nodes: (?P<count>[1-9]\d{0,8}))\s*$",
     kind=Kind.DEVICE_FALLBACK,
-    scope=Scope.OPERATOR,
-    meaning="QNN does not take the node: it runs on the CPU.",
-    help="The line REASON says what QNN lacks; quantise the node (QDQ) or replace the operator.",
-    seen_in="onnxruntime-qnn 2.7.0 with 1.32 (run), VERBOSE",
+    scope=Scope.UNKNOWN,
+    meaning="So many nodes of a session run on the CPU, beside those of another provider; the lines below name them.",
+    help="Keep the lines below in the log: a filter such as grep took them away.",
+    seen_in="1.12 to 1.32 (source and public threads), VERBOSE",
     matches=(
-        "2026-11-30 00:23:11.0 [V:onnxruntime:, qnn_execution_provider.cc:700 GetSupportedNodes] Validation FAILED for 1 nodes in OrtNodeUnit (TopK) :\n\tOperator type: TopK Node name: /layer0/topv/TopK Node index: 12\n\tREASON : Operators of type `TopK` are not supported by QNN EP.",
+        "2026-11-30 00:18:28.7 [V:onnxruntime:, session_state.cc:1380 VerifyEachNodeIsAssignedToAnEp]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 875",
     ),
-    read=refused,
+    ignores=("expected: Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1",),
+    at_least=True,
+    read=placed_on_cpu,
 )
 
-RULES = (SOME_NODES, COPIES, PARTITIONED, CUDA_REFUSES, NO_KERNEL, PREFERRED, LACKED, REFUSED)
+RULES = (SOME_NODES, COPIES, PARTITIONED, CUDA_REFUSES, NO_KERNEL, PREFERRED, LACKED, ON_CPU)

@@ -31,7 +31,9 @@ CPU = "CPUExecutionProvider"
 MOST_NODES = 100_000
 WIDEST_GAP = 500  # lines of other threads inside a block
 
-_AT = r"(?:VerifyEachNodeIsAssignedToAnEp|TransformGraph)\]\s{1,4}"
+# What stands before each message: its own brackets, or the target of the Rust crate `ort`, behind a span with the place.
+HEAD = r"(?:\[[VIWEF]:onnxruntime:.{0,300}?\] |(?:\bort\{.{0,300}?\}: )?\bort::logging: )"
+_AT = r"(?:VerifyEachNodeIsAssignedToAnEp|TransformGraph)(?:\]|\x22\}: ort::logging:)\s{1,4}"
 _ALL = Pattern(
     _AT
     + r"All nodes (?:have been )?placed on \[(?P<provider>\w+)\]\.(?:\s{1,8}Number of nodes: (?P<count>\d{1,9}))?"
@@ -42,7 +44,7 @@ _SOME = Pattern(
 _LISTED = Pattern(_AT + r"Provider: \[(?P<provider>\w+)\]: \[(?P<nodes>.*)$")
 _NODE = Pattern(_AT + r"(?P<op>[\w.-]+) \((?P<name>.*)\)\s*$")  # a part that a provider took: `EP-subgraph_1`
 _OF_LIST = Pattern(r"(?<![\w.-])(?P<op>[\w.-]+) \((?P<name>[^()]*)\)(?:, |\])")
-_HEADER = Pattern(r"\] Node placements\s*$")
+_HEADER = Pattern(r"(?:\]|::logging:) Node placements\s*$")
 _DONE = Pattern(r"SaveMLValueNameIndexMapping|Session successfully initialized")
 _AHEAD = {  # providers that are asked for ahead of another one that can run on the same device
     "CUDAExecutionProvider": {"TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider"},
@@ -186,12 +188,12 @@ BLOCK = f"""{_V} Node placements
 OLD_BLOCK = """2020-08-09 09:37:41.559607 [V:onnxruntime:, inference_session.cc:671 TransformGraph] Node placements
 2020-08-09 09:37:41.559615 [V:onnxruntime:, inference_session.cc:676 TransformGraph]  Provider: [CPUExecutionProvider]: [Gather (Gather_120), Shape (), ]
 2020-08-09 09:37:41.559615 [V:onnxruntime:, inference_session.cc:676 TransformGraph]  Provider: [CUDAExecutionProvider]: [Conv (Conv_1), ]"""
-_PLACEMENTS = r"\[V:onnxruntime:.{0,300}?\] Node placements\s*$"
+_PLACEMENTS = HEAD + r"Node placements\s*$"
 
 NODES = Rule(
     id="onnxruntime/node-placement",
     compiler=NAME,
-    anchor=("] Node placements",),
+    anchor=("Node placements",),
     pattern=_PLACEMENTS,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
@@ -240,7 +242,7 @@ MARKERS = (
     Marker(
         id="onnxruntime/placed",
         compiler=NAME,
-        anchor=("] Node placements",),
+        anchor=("Node placements",),
         pattern=_PLACEMENTS,
         shows="A session's nodes are listed by provider: all on one, shared, or the list is cut.",
         seen_in=NODES.seen_in,
@@ -266,7 +268,8 @@ MARKERS = (
         r"|\] (\w{2,20}) kernel not found in registries for Op type"
         r"|GetCapability\] \[(TensorRT) EP\]"
         r"|\] (CoreML|Nnapi)ExecutionProvider::GetCapability, number of partitions"
-        r"|\] Number of partitions supported by (QNN) EP)",
+        r"|\] Number of partitions supported by (QNN) EP)"
+        r"|\bort::logging: (CoreML|Nnapi)ExecutionProvider::GetCapability, number of partitions",
         shows="A provider other than the CPU's was asked what it can take.",
         seen_in="1.23 to 1.32",
         matches=(

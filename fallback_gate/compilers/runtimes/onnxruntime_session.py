@@ -13,7 +13,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_nodes import SEE_NODES, of_operator
-from fallback_gate.compilers.runtimes.onnxruntime_placement import NAME, provider_named
+from fallback_gate.compilers.runtimes.onnxruntime_placement import HEAD, NAME, provider_named
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -105,7 +105,13 @@ _UNKNOWN_OP = Pattern(
 _UNIMPLEMENTED = Pattern(
     r"Could not find an implementation for (?P<op>\w{1,80})\(\d{1,9}\) node with name '(?P<name>[^']*)'"
 )
-_BY = Pattern(r"\b(?P<what>QNN|TensorRT|OpenVINO|CUDA|MIGraphX|CoreML|CANN|DML|WebGPU|VitisAI)\b")
+_NHWC = Pattern(
+    r"Node '(?P<name>[^']{0,300})' OpType:(?P<op>\w{1,80}) with domain:\S{1,60} was inserted using the NHWC format"
+)
+_BY = Pattern(
+    r"\b(?P<what>QNN|TensorRT|OpenVINO|CUDA|MIGraphX|CoreML|CANN|DML|WebGPU|VitisAI|[A-Z]\w{1,38}ExecutionProvider"
+    r"|\w{2,20}(?= execution provider is not supported in this build))\b"
+)
 
 
 _TOLD_ELSEWHERE = Pattern(r"^\s*EP Error|\[[VIWEF]:onnxruntime:")
@@ -116,15 +122,21 @@ def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
     Not of a line of the log itself, nor of the block of a retry, both of which have rules of their own.
     """
-    if _TOLD_ELSEWHERE.search(record.text[: match.start()]):
-        return
-    reason = match["reason"] or match["load"]
-    if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason):
-        yield of_operator(rule, record, match, op["op"], op["name"])[0]._replace(scope=Scope.OPERATOR)
-    elif by := _BY.search(reason):
-        yield of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]
-    else:
-        yield by_groups(rule, record, match)._replace(reason=reason)
+    if not _TOLD_ELSEWHERE.search(record.text[: match.start()]):
+        yield _by_reason(rule, record, match, match["reason"] or match["load"])
+
+
+def _by_reason(rule: Rule, record: Record, match: Match[str], reason: str) -> Report:
+    """The report of an error, by what its text names."""
+    if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason) or _NHWC.search(reason):
+        return of_operator(rule, record, match, op["op"], op["name"])[0]._replace(
+            scope=Scope.OPERATOR, reason=reason
+        )
+    if by := _BY.search(reason):
+        return of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]._replace(
+            reason=reason
+        )
+    return by_groups(rule, record, match)._replace(reason=reason)
 
 
 FAILED = Rule(
@@ -133,7 +145,7 @@ FAILED = Rule(
     anchor=("[ONNXRuntimeError] : ",),
     pattern=r"\[ONNXRuntimeError\] : \d{1,3} : "
     r"(?:(?:FAIL|EP_FAIL|NOT_IMPLEMENTED|INVALID_GRAPH|INVALID_PROTOBUF|ENGINE_ERROR|RUNTIME_EXCEPTION) : (?P<reason>(?!Non-zero status).*)"
-    r"|INVALID_ARGUMENT : (?P<load>Failed to load model .*))",
+    r"|INVALID_ARGUMENT : (?P<load>(?:Failed to load model |\w{2,20} execution provider is not supported in this build).*))",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="The session could not be made: the program ended, or its author caught the error and went on without it.",
@@ -159,7 +171,8 @@ NO_FALLBACK = Rule(
     id="onnxruntime/fallback-disabled",
     compiler=NAME,
     anchor=("fallback to CPU EP has been explicitly disabled", "also disabled fallback to the CPU EP"),
-    pattern=r"\[[EF]:onnxruntime:.{0,300}?\] (?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP|Conflicting session configuration: explicitly added the CPU EP).*)",
+    pattern=rf"(?:{HEAD}|(?<! : FAIL : )(?:^|(?<=[\]:] )))(?P<reason>(?:This session contains graph nodes that are assigned to the default CPU EP, but fallback"
+    r"|Conflicting session configuration: explicitly added the CPU EP).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="session.disable_cpu_ep_fallback forbids nodes on the CPU, and some would be there, or the list names the CPU: there is no session.",
@@ -172,4 +185,36 @@ NO_FALLBACK = Rule(
     ignores=("fallback to CPU EP has been explicitly disabled by the user",),
 )
 
-RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK)
+THROWN = Rule(
+    id="onnxruntime/initialisation-failed",
+    compiler=NAME,
+    anchor=(
+        "Exception during initialization: ",
+        "was inserted using the NHWC format as requested by ",
+        "execution provider is not supported in this build",
+    ),
+    pattern=HEAD + r"Exception during initialization: (?P<logged>.*)"
+    r"|(?<!FAIL : )(?P<nhwc>Node '[^']{0,300}' OpType:\w{1,80} with domain:\S{1,60} was inserted using the NHWC format as requested by \w{2,40}, but was not selected by that EP)"
+    r"|(?:^|[a-z]: |\] )(?P<bare>\w{2,20} execution provider is not supported in this build)\b",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The session could not be made: the program ended, or its author caught the error and went on without it.",
+    help=FAILED.help,
+    seen_in="1.4 to 1.24 (source and public threads), ERROR, or an exception of another language's binding",
+    matches=(
+        "2026-11-30 00:19:02.5 [E:onnxruntime:, inference_session.cc:1186 onnxruntime::InferenceSession::Initialize::<lambda_0>::operator ()] Exception during initialization: tensorrt_execution_provider.cc:480 onnxruntime::TensorrtExecutionProvider::GetSupportedList graph_build.Resolve().IsOK() was false.",
+        "java error: Node 'Conv_1' OpType:Conv with domain:com.ms.internal.nhwc was inserted using the NHWC format as requested by QNNExecutionProvider, but was not selected by that EP. This means the graph is now invalid",
+        "Error: WebGPU execution provider is not supported in this build. ",
+    ),
+    ignores=(
+        "Exception during initialization: no such camera",
+        'It raises "WebGPU execution provider is not supported in this build."',
+        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Node 'Conv_1' OpType:Conv with domain:com.ms.internal.nhwc was inserted using the NHWC format as requested by QNNExecutionProvider, but was not selected by that EP.",
+    ),
+    read=lambda rule, record, match: (
+        _by_reason(rule, record, match, match["logged"] or match["nhwc"] or match["bare"]),
+    ),
+)
+
+RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK, THROWN)

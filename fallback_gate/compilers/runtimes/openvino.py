@@ -28,52 +28,10 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.runtimes import openvino_kernels, openvino_models, openvino_told
+from fallback_gate.compilers.runtimes import openvino_errors, openvino_kernels, openvino_models, openvino_told
 from fallback_gate.compilers.runtimes.openvino_kernels import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
-
-MOST_OPERATORS = 200
-
-_NAME = Pattern(r"[A-Za-z_][\w.:]{0,200}")
-
-
-def unconverted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """One report for each operator of the list."""
-    report = by_groups(rule, record, match)._replace(reason=match[0].strip().removeprefix("-- "))
-    found: dict[str, None] = {}
-    rest = match["listed"]
-    while (name := _NAME.search(rest)) and len(found) < MOST_OPERATORS:
-        found.setdefault(name[0].strip(".:"))
-        rest = rest[name.end() :]
-    for said in found:
-        op = said if "::" in said else said.rpartition(".")[2]
-        yield report._replace(op=op, names=tuple(dict.fromkeys((op, said, op.rpartition("::")[2]))))
-
-
-UNCONVERTED = Rule(
-    id="openvino/not-converted",
-    compiler=NAME,
-    anchor=(
-        "-- No conversion rule found for operations: ",
-        "-- Conversion is failed for: ",
-        "does not support the following ONNX operations: ",
-    ),
-    pattern=rf"^{BEFORE}(?:-- (?:No conversion rule found for operations|Conversion is failed for)|OpenVINO does not support the following ONNX operations): (?P<listed>.*)",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.OPERATOR,
-    meaning="No front end converts the operator: the model is not compiled.",
-    help="Register a conversion extension for the operator (openvino.frontend.ConversionExtension), or rewrite it in the model.",
-    seen_in="2026.4 (run), 2024.6 and 2025.2 (run) for ONNX, an exception",
-    matches=(
-        "-- No conversion rule found for operations: com.acme.GateAttn, aten::special_bessel_j0",
-        "-- Conversion is failed for: aten::gate_attn",
-        "OpenVINO does not support the following ONNX operations: acme.rank.TreeGather, Optional, OptionalGetElement",
-    ),
-    ignores=("No conversion rule found for operations of this kind",),
-    read=unconverted,
-)
 
 HETERO = Rule(
     id="openvino/hetero-not-assigned",
@@ -133,87 +91,14 @@ FALLBACK_DEVICE = Rule(
     read=of_device,
 )
 
-NO_PLUGIN = Rule(
-    id="openvino/plugin-not-loaded",
-    compiler=NAME,
-    anchor=("Cannot load library ", "Context was not initialized for "),
-    pattern=r"(?:Cannot load library .{0,1000}?libopenvino_(?:intel_)?(?P<device>\w{2,40})_plugin\.\w{2,5}\b|^[\s|+>]*\[(?P<named>\w{2,40})\] Context was not initialized for \d{1,9} device)[\"']?:?\s?(?P<reason>.*)",
-    kind=Kind.COMPILE_ERROR,
-    shared_anchor=True,
-    scope=Scope.PROGRAM,
-    meaning="The device that the program names can't be used: the model is not compiled for it.",
-    help="Install the device's driver and the libraries that the line names.",
-    seen_in="2026.4 (run), an exception",
-    matches=(
-        'Cannot load library "/opt/venv/openvino/libs/libopenvino_intel_gpu_plugin.so": libOpenCL.so.1: cannot open shared object file: No such file or directory',
-        "[GPU] Context was not initialized for 0 device",
-    ),
-    ignores=('Cannot load library "/usr/lib/libfoo.so"',),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(
-            op=(match["device"] or match["named"]).upper(),
-            names=((match["device"] or match["named"]).upper(),),
-        ),
-    ),
-)
-
-
-def of_plugin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The device whose plugin raised the error, and what it says below; none where a request runs."""
-    if any("infer_request" in line.text for line in record.preceding(3)):
-        return
-    device = match["device"].upper()
-    below = next((line.text.strip() for line in record.following(1)), "")
-    yield by_groups(rule, record, match)._replace(op=device, names=(device,), reason=below or None)
-
-
-PLUGIN_FAILED = Rule(
-    id="openvino/plugin-failed",
-    compiler=NAME,
-    anchor=("Exception from src/plugins/",),
-    pattern=r"\bException from src/plugins/(?:intel_)?(?P<device>cpu|gpu|npu)/",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.PROGRAM,
-    meaning="The plugin of the device raised an error while the model was compiled: there is no model for it.",
-    help="Install the device's driver and the libraries that it needs; the line below says what the plugin lacks.",
-    seen_in="2025.2 (run), an exception",
-    matches=(
-        "Exception from src/plugins/intel_npu/src/compiler_adapter/include/compiler_adapter_factory.hpp:28:\nNPU Compiler Adapter must be used with LEVEL0 backend",
-    ),
-    ignores=(
-        "RuntimeError: Exception from src/inference/src/cpp/infer_request.cpp:223:\nException from src/plugins/intel_cpu/src/node.cpp:590:\n[CPU] Gather node out of bounds",
-    ),
-    read=of_plugin,
-)
-
-
-def implied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """That a call of Core failed: where a line below says of what, that one tells."""
-    below = (line.text.strip() for line in record.following(4))
-    why = next((text for text in below if text and not text.startswith("Exception from ")), "")
-    yield by_groups(rule, record, match)._replace(hint=True, reason=why or None)
-
-
-NOT_MADE = Rule(
-    id="openvino/model-not-made",
-    compiler=NAME,
-    anchor=("Exception from src/inference/src/cpp/core.cpp:",),
-    pattern=r"\bException from src/inference/src/cpp/core\.cpp:\d{1,6}:",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.UNKNOWN,
-    meaning="A model could not be read or compiled: the program ended, or its author caught the error and went on without it.",
-    help="The lines below say what failed.",
-    seen_in="2024.6 and 2025.2 (run), an exception",
-    matches=(
-        'second model on numpy: Exception from src/inference/src/cpp/core.cpp:109:\nException from src/inference/src/dev/core_impl.cpp:659:\nDevice with "FPGA" name is not registered in the OpenVINO Runtime',
-    ),
-    ignores=("Exception from src/inference/src/cpp/infer_request.cpp:223:",),
-    read=implied,
-)
-
 RULES = (
-    *openvino_kernels.RULES, openvino_told.FREE, UNCONVERTED, HETERO, NO_DEVICE, FALLBACK_DEVICE, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE,
-)  # fmt: skip
+    *openvino_kernels.RULES,
+    openvino_told.FREE,
+    *openvino_errors.RULES,
+    HETERO,
+    NO_DEVICE,
+    FALLBACK_DEVICE,
+)
 MARKERS = (
     *openvino_kernels.MARKERS,
     *openvino_models.MARKERS,

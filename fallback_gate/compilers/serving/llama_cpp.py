@@ -10,8 +10,9 @@ or a sampler stays on the CPU. CUDA graphs are not used.
 **At which setting it speaks.** By default; the reason why CUDA graphs or Vulkan's matrix cores are off, and a
 weight that is copied to another device, need `-v`.
 
-**When it is silent.** With `-fa on` flash attention goes to the CPU without a line. Any other operator that
-a back end lacks goes to the CPU without a line: only `graph splits` rises.
+**When it is silent.** With `-fa on` flash attention goes to the CPU without a line. Any other operator of the language
+model that a back end lacks goes to the CPU without a line: only `graph splits` rises. The image and audio encoder
+lists its own.
 
 **What proves the end.** Nothing by default. `GGML_SCHED_DEBUG=2` with `-v` prints each node with its back
 end; the count of layers that were offloaded speaks of weights, not of operators.
@@ -27,13 +28,14 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.serving import llama_cpp_operators
+from fallback_gate.compilers.serving.llama_cpp_operators import NAME
+from fallback_gate.compilers.serving.llama_cpp_operators import OPENS as _OPENS
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "llama.cpp"
-_OPENS = r"^(?:\d{1,4}\.\d\d\.\d{3}\.\d{3} )?(?:[DIWE] (?:[a-z]{2,8} {1,20})?)?"  # `srv`, `cmn`: the part that speaks
 _MISMATCH = Pattern(
     r"(?P<reason>layer \d{1,6} is assigned to device \S{1,80} but .{1,120} is assigned to device \S{1,80}) \("
 )
@@ -200,64 +202,6 @@ ATTENTION = Rule(
     at_least=True,
     read=called("flash_attn", "flash attention", "attention"),
 )
-SAMPLER = Rule(
-    id="llama-cpp/sampler-on-cpu",
-    compiler=NAME,
-    anchor=(
-        "cannot be offloaded to the backend",
-        "does not have support for op",
-        "backend sampling not supported with",
-    ),
-    pattern=_OPENS
-    + r"\w{1,80}: (?:sampler '(?P<op>[^']{1,80})' for seq_id = -?\d{1,9}, (?P<reason>cannot be offloaded to the backend)"
-    r"|device '[^']{1,80}' does not have support for op (?P<name>\S{1,80}) needed for sampler '(?P<layer>[^']{1,80})'"
-    r"|backend sampling not supported with SPLIT_MODE_TENSOR; using CPU)",
-    kind=Kind.DEVICE_FALLBACK,
-    scope=Scope.OPERATOR,
-    meaning="Sampling was to run on the device and runs on the CPU: the logits are copied for each token.",
-    help="Leave the sampler out of the chain, or take a back end that has its operators.",
-    seen_in="0.3.36 (source), WARN",
-    matches=(
-        "llama_context: sampler 'dist' for seq_id = 0, cannot be offloaded to the backend",
-        "set_sampler: sampler 'top-n-sigma' for seq_id = -1, cannot be offloaded to the backend",
-        "llama_sampler_backend_support: device 'Vulkan0' does not have support for op CUMSUM needed for sampler 'dist'",
-        "set_sampler: backend sampling not supported with SPLIT_MODE_TENSOR; using CPU",
-    ),
-    read=lambda rule, record, match: called(
-        match["op"] or match["layer"] or "sampling",
-        *filter(None, ("sampling", match["name"], match["name"] and f"GGML_OP_{match['name']}")),
-    )(rule, record, match),
-)
-KERNEL = Rule(
-    id="llama-cpp/matrix-kernel",
-    compiler=NAME,
-    anchor=(
-        "Disabling matrix cores",
-        "the tensor API is not supported in this",
-        "no backend supports op",
-    ),
-    pattern=_OPENS
-    + r"(?:ggml_vulkan: WARNING: No suitable matrix core mode found\. (?P<reason>Disabling matrix cores)"
-    r"|\w{1,80}: - the tensor API is not supported in this environment - disabling"
-    r"|\w{1,80}: warning: no backend supports op (?P<op>\w{1,80}) with a weight with buffer type (?P<buft>\S{1,80}) used in tensor (?P<tensor>[^\s,]{1,200}))",
-    kind=Kind.SLOWER_KERNEL,
-    scope=Scope.OPERATOR,
-    meaning="Matrix products run without the device's matrix units or its repacked kernels, or their weight is copied "
-    "to another device each time.",
-    help="Look at the driver and at the build's options; take another type of weights.",
-    seen_in="0.3.36 (source), WARN; for Vulkan and for a weight that is copied DEBUG",
-    matches=(
-        "ggml_vulkan: WARNING: No suitable matrix core mode found. Disabling matrix cores.",
-        "ggml_metal_device_init: - the tensor API is not supported in this environment - disabling",
-        "ggml_backend_sched_backend_id_from_cur: warning: no backend supports op MUL_MAT with a weight with buffer type CPU_REPACK used in tensor blk.0.ffn_up.weight, the weight will need to be copied",
-    ),
-    ignores=(
-        "kleidiai: no kernel for tensor type q6_K, not accelerated by KleidiAI (kernels available for Q4_0 and Q8_0)",
-    ),
-    read=lambda rule, record, match: called(
-        match["op"] or "MUL_MAT", *filter(None, (match["tensor"], match["buft"]))
-    )(rule, record, match),
-)
 LOADED = Marker(
     id="llama-cpp/loaded",
     compiler=NAME,
@@ -286,7 +230,16 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FUSED_OFF, WARMUP, NO_GPU, LORA, FLASH_ON_CPU, CUDA_GRAPH, ATTENTION, SAMPLER, KERNEL),
+    rules=(
+        FUSED_OFF,
+        WARMUP,
+        NO_GPU,
+        LORA,
+        FLASH_ON_CPU,
+        CUDA_GRAPH,
+        ATTENTION,
+        *llama_cpp_operators.RULES,
+    ),
     markers=(LOADED,),
     required=REQUIRED,
     prove=prove,

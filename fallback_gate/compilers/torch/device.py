@@ -41,7 +41,9 @@ _MEANING = (
     "The device's back end lacks the operator: it runs on the CPU, with a copy there and back at each call."
 )
 _CPU = (
-    _NAMED + r"(?P<reason>is not currently supported on the \w+ backend and will fall back to run on the \w+)"
+    _NAMED
+    + r"(?P<reason>is not currently supported on the (?:\w+ backend and will fall back to run on (?:the )?\w+"
+    + r"|NPU b[a-z ]{0,42}$))"  # a terminal broke the line
 )
 _MPS = "UserWarning: The operator 'aten::sort' is not currently supported on the MPS backend and will fall back to run on the CPU. This may have performance implications."
 _NPU = "[W compiler_depend.ts:51] Warning: CAUTION: The operator 'aten::isin.Tensor_Tensor_out' is not currently supported on the NPU backend and will fall back to run on the CPU. This may have performance implications. (function npu_cpu_fallback)"
@@ -49,7 +51,7 @@ _NPU = "[W compiler_depend.ts:51] Warning: CAUTION: The operator 'aten::isin.Ten
 CPU_FALLBACK = Rule(
     id="torch-device/cpu-fallback",
     compiler=NAME,
-    anchor=("will fall back to run on the",),
+    anchor=("will fall back to run on ", "is not currently supported on the NPU b"),
     pattern=_CPU,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,
@@ -57,7 +59,11 @@ CPU_FALLBACK = Rule(
     help="Replace the operator, or run with the strict mode of the back end to find the other ones: this warning is "
     "printed once for many calls, and on some back ends for many operators.",
     seen_in="MPS 1.12 to 2.9, torch_npu 2.1 to 2.7, torch_mlu",
-    matches=(_MPS, _NPU),
+    matches=(
+        _MPS,
+        _NPU,
+        "Warning: CAUTION: The operator 'torchvision::nms' is not currently supported on the NPU backend and w\nill fall back to run on the CPU.",
+    ),
     ignores=("The operator 'aten::sort' is not currently implemented for the MPS device.",),
     at_least=True,
 )

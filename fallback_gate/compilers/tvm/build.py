@@ -33,7 +33,8 @@ from fallback_gate.scan.record import Record
 NAME = "tvm.build"
 MOST_OPERATORS = 200
 
-_NAME = Pattern(r"[A-Za-z_][\w.:]*")
+_NAME = Pattern(r"(?P<name>[A-Za-z_][\w.:]*)")
+_QUOTED = Pattern(r"['\x22](?P<name>[A-Za-z_][\w.:]*)['\x22]")
 _NATIVE = Pattern(r"^\s*File \x22(?:[^\x22]{1,500}\.(?:cc|cpp|cu|h|hpp|pxi|pyx)|<[^\x22]{1,100}>)\x22, line ")
 _TUNING = Pattern(
     r"Error in (?:building|running)|Trial #|MeasureResult|Sending \d+ sample|RPCRunner|LocalBuilder"
@@ -72,8 +73,9 @@ def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     )
     listed = match["types"] or match["listed"] or match["one"] or ""
     found: list[str] = []
-    while (name := _NAME.search(listed)) and len(found) < MOST_OPERATORS:
-        found.append(name[0].strip(".:"))
+    shape = _QUOTED if _QUOTED.search(listed) else _NAME  # `set([u'Abs'])` of Python 2
+    while (name := shape.search(listed)) and len(found) < MOST_OPERATORS:
+        found.append(name["name"].strip(".:"))
         listed = listed[name.end() :]
     for said in dict.fromkeys(found):
         yield names.named(report, _spelled(said, aten=bool(match["types"])))
@@ -111,6 +113,7 @@ UNSUPPORTED = Rule(
         "AssertionError: Unsupported function types ['special_bessel_j0.default', 'foo.Tensor']",
         "tvm.error.OpNotImplemented: The following operators are not supported for frontend ONNX: Foo, Bar",
         "NotImplementedError: The following operators are not implemented: ['aten::special_bessel_j0']",
+        "NotImplementedError: The following operators are not implemented: set([u'Abs', u'RandomUniform'])",
         "tvm.error.OpNotImplemented: Operator Foo is not supported for frontend TFLite.",
     ),
     ignores=(

@@ -1,0 +1,154 @@
+"""Room 3: lines in forms that public threads showed: what each must be read as, beside the readers' own examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Read = Callable[..., Any]
+RUST = '2026-06-13T06:47:39.0Z TRACE ort{id="" location="session_state.cc:1310 VerifyEachNodeIsAssignedToAnEp"}: ort::logging: '
+CPP = "2026-06-13 06:47:39.0 [V:onnxruntime:, session_state.cc:1310 VerifyEachNodeIsAssignedToAnEp] "
+CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+
+
+def told(said: Any) -> list[tuple[str, str]]:
+    """Kind and operator of each report, hints too."""
+    return [(report.kind.value, report.op) for report in said.reports]
+
+
+@pytest.mark.parametrize("head", [RUST, CPP])
+def test_a_placement_is_read_from_either_language(head: str, read: Read) -> None:
+    said = read(
+        head + "Node placements",
+        head + f" Node(s) placed on [{CUDA}]. Number of nodes: 1",
+        head + "  Conv (/c)",
+        head + f" Node(s) placed on [{CPU}]. Number of nodes: 1",
+        head + "  TopK (/a/TopK)",
+    )
+    assert told(said) == [("device_fallback", "TopK")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "events"),
+    [
+        (["Node placements", f" Node(s) placed on [{CPU}]. Number of nodes: 875", "......"], 1),
+        ([f" Node(s) placed on [{CUDA}]. Number of nodes: 9", f" Node(s) placed on [{CPU}]. Number of nodes: 3"], 1),
+        ([f" Node(s) placed on [{CPU}]. Number of nodes: 3", " Node(s) placed on [AzureExecutionProvider]. Number of nodes: 1"], 0),
+        ([f"All nodes placed on [{CPU}]. Number of nodes: 3"], 0),
+    ],
+)  # fmt: skip
+def test_numbers_of_nodes_without_their_names_tell_of_the_cpu(
+    lines: list[str], events: int, read: Read
+) -> None:
+    assert told(read(*(CPP + line for line in lines))) == [("device_fallback", "*")] * events
+
+
+@pytest.mark.parametrize("slash", ["/", "\\"])
+@pytest.mark.parametrize("device", ["cpu", "gpu", "npu"])
+def test_an_exception_of_a_plugin_is_read_on_windows_too(slash: str, device: str, read: Read) -> None:
+    lines = [
+        "RuntimeError: Exception from src/inference/src/cpp/core.cpp:113:",
+        f"Exception from src/plugins/intel_{device}/src/plugin/plugin.cpp:697:",
+        f"Check 'false' failed at src/plugins/intel_{device}/src/plugin/x.cpp:61:",
+        "the layer is too wide",
+    ]
+    said = read(*(line.replace("/", slash) for line in lines))
+    found = {(report.kind.value, report.op, report.reason) for report in said.reports if not report.hint}
+    assert found == {("compile_error", device.upper(), "the layer is too wide")}
+
+
+def test_an_exception_while_a_request_runs_is_no_failed_compile(read: Read) -> None:
+    said = read(
+        "RuntimeError: Exception from src\\inference\\src\\cpp\\infer_request.cpp:223:",
+        "Exception from src\\plugins\\intel_gpu\\src\\plugin\\sync_infer_request.cpp:590:",
+        "out of bounds",
+    )
+    assert told(said) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "ops"),
+    [
+        (["[Vitis AI EP] No. of Operators :   CPU     8    NPU  2356 VITIS_EP_CPU    13 "], ["*"]),
+        (["[Vitis AI EP] No. of Operators :   NPU   398"], []),
+        (["[Vitis AI EP] No. of Operators :", " VAIML   122", "[Vitis AI EP] No. of Subgraphs :", "   NPU     1"], []),
+    ],
+)  # fmt: skip
+def test_numbers_of_operators_on_ryzen_ai(lines: list[str], ops: list[str], read: Read) -> None:
+    assert [report.op for report in read(*lines).reports] == ops
+
+
+@pytest.mark.parametrize(
+    ("line", "events"),
+    [
+        (
+            "VERBOSE: Replacing 125 node(s) with delegate (TfLiteHexagonDelegate) node, yielding 1 partitions.",
+            0,
+        ),
+        (
+            "VERBOSE: Replacing 120 node(s) with delegate (TfLiteHexagonDelegate) node, yielding 2 partitions.",
+            1,
+        ),
+        ("INFO: TfLiteHexagonDelegate delegate: 125 nodes delegated out of 125 nodes with 1 partitions.", 0),
+        ("I/tflite: Hexagon delegate: 95 nodes delegated out of 96 nodes.", 1),
+    ],
+)
+def test_the_share_of_a_delegate_in_older_words(line: str, events: int, read: Read) -> None:
+    assert told(read(line)) == [("op_fallback", "*")] * events
+
+
+def test_a_logger_with_two_handlers_tells_each_operator_once(read: Read) -> None:
+    head, row = (
+        "Not compiled operators (and operator counts) to Neuron:",
+        " => aten::embedding: 2 [not supported]",
+    )
+    second = "2022-12-19 02:32:20,148 : INFO : "
+    said = read("INFO:Neuron:" + head, second + head, "INFO:Neuron:" + row, second + row, "INFO:Neuron: done")
+    assert told(said) == [("device_fallback", "aten::embedding")] * len(said.reports)
+    assert 1 <= len(said.reports) <= 2
+
+
+def test_rows_of_the_edge_tpu_count_only_below_a_head(read: Read) -> None:
+    head = "Operator                       Count      Status"
+    row = "CONV_2D                        35         More than one subgraph is not supported"
+    number = "Number of operations that will run on CPU: 35"
+    assert told(read(row)) == []
+    assert told(read(number, "", head, "", row)) == [("device_fallback", "*"), ("device_fallback", "CONV_2D")]
+    version = "Edge TPU Compiler version 16.0.384591198"
+    assert told(read(version, number, "", head, "", row)) == [("device_fallback", "CONV_2D")]
+
+
+def test_an_encoder_lists_the_operators_that_its_back_end_lacks(read: Read) -> None:
+    said = read(
+        "warmup: WARNING: the CLIP graph uses unsupported operators by the backend",
+        "warmup:          list of unsupported ops (backend=Vulkan0):",
+        "warmup:          UPSCALE: type = f32, ne = [92 92 1152 1]",
+        "warmup:         SOFT_MAX: type = f32, ne = [8464 8464 16 1]",
+        "warmup: flash attention is enabled",
+        "warmup:             ROPE: type = f32, ne = [72 16 8464 1]",
+    )
+    assert told(said) == [("device_fallback", "UPSCALE"), ("device_fallback", "SOFT_MAX")]
+
+
+@pytest.mark.parametrize(
+    ("listed", "ops"),
+    [
+        ("set([u'Abs', u'RandomUniform'])", ["Abs", "RandomUniform"]),
+        ("{'Resampler', 'Atan2'}", ["Resampler", "Atan2"]),
+    ],
+)
+def test_an_importer_of_tvm_lists_in_the_words_of_either_python(
+    listed: str, ops: list[str], read: Read
+) -> None:
+    said = read(f"NotImplementedError: The following operators are not implemented: {listed}")
+    assert told(said) == [("compile_error", op) for op in ops]
+
+
+def test_a_terminal_that_broke_the_line_hides_no_operator(read: Read) -> None:
+    said = read(
+        "Warning: CAUTION: The operator 'torchvision::nms' is not currently supported on the NPU backend and w",
+        "ill fall back to run on the CPU. This may have performance implications. (function npu_cpu_fallback)",
+    )
+    assert told(said) == [("device_fallback", "torchvision::nms")]
