@@ -31,8 +31,8 @@ from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.model import quantity
 from fallback_gate.model.measures import Measurement
 from fallback_gate.policy import checks, document
-from fallback_gate.policy.document import Key, Page
 from fallback_gate.policy.globs import matches
+from fallback_gate.policy.page import Key, Page
 
 INSTRUMENT: Final = "roofline"
 NEAR: Final = 60.0  # per cent of the memory's bandwidth from which bytes bound a kernel

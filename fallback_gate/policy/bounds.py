@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fallback_gate.model import measures
 from fallback_gate.model.measures import QUANTITIES, SETTINGS, Limit
 from fallback_gate.policy import checks
-from fallback_gate.policy.document import Key, Page, shown
 from fallback_gate.policy.instruments import Bound
+from fallback_gate.policy.page import Key, Page, shown
 
 
 def bounds(page: Page, top: Mapping[str, object]) -> tuple[Bound, ...]:

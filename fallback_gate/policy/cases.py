@@ -13,7 +13,7 @@ from functools import partial
 from fallback_gate.model import Decision, Outcome
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import Said
-from fallback_gate.policy.document import Key, Page
+from fallback_gate.policy.page import Key, Page
 
 DECIDED = tuple(decision.value for decision in Decision)
 KEYS = ("name", "logs", "text", "verdict", "today", *DECIDED)

@@ -13,8 +13,8 @@ from datetime import date, datetime
 from typing import TypeVar
 
 from fallback_gate.model import Kind
-from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.globs import flaw, matches
+from fallback_gate.policy.page import BROKEN, Key, Page, shown
 
 E = TypeVar("E")
 

@@ -18,7 +18,7 @@ from fallback_gate.model import measures, quantity
 from fallback_gate.model.claims import CONDITIONS, METRICS, Claim, Rollback
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import Said
-from fallback_gate.policy.document import BROKEN, Key, Page, shown
+from fallback_gate.policy.page import BROKEN, Key, Page, shown
 
 CLAIM_KEYS: Final = ("metric", "value", *CONDITIONS, "source", "at_least")
 CLAIM_NEEDS: Final = ("metric", "value", "source")

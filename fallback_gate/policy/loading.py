@@ -20,9 +20,9 @@ from fallback_gate.errors import PolicyError
 from fallback_gate.model import PolicySummary
 from fallback_gate.policy import document, shipped
 from fallback_gate.policy.checks import nearest
-from fallback_gate.policy.document import Page, shown
 from fallback_gate.policy.entry import Policy
 from fallback_gate.policy.globs import slashed
+from fallback_gate.policy.page import Key, Page, shown
 from fallback_gate.policy.sheet import Sheet, sheet
 from fallback_gate.policy.shelf import HERE, Shelf
 from fallback_gate.policy.unhot import left
@@ -144,9 +144,7 @@ class _Family:
         self.problems[at:at] = page.told()
         return _extended(replace(inherited, hot=left(inherited.hot, own.unhot, self._today)), own)
 
-    def _parent(
-        self, page: Page, key: document.Key, child: str, wanted: str, chain: tuple[str, ...]
-    ) -> Sheet:
+    def _parent(self, page: Page, key: Key, child: str, wanted: str, chain: tuple[str, ...]) -> Sheet:
         reference = _beside(child, wanted)
         identity = self._shelf.identity(reference)
         if identity in chain:

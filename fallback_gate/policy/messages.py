@@ -9,7 +9,7 @@ from fallback_gate.compilers.rule import Marker, Rule
 from fallback_gate.model import Scope
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import Said
-from fallback_gate.policy.document import Key, Page, shown
+from fallback_gate.policy.page import Key, Page, shown
 
 _RULE_NEEDS = ("id", "compiler", "anchor", "pattern", "kind", "scope", "matches")
 _MARKER_NEEDS = ("id", "compiler", "anchor", "pattern", "matches")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fallback_gate.policy.document import Page
+from fallback_gate.policy.page import Page
 
 _OPTIONS = {
     "policy": "give it with --policy",

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fallback_gate.model import Class, Event, Finding
-from fallback_gate.policy import regular
-from fallback_gate.policy.document import shown
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry
 from fallback_gate.policy.globs import is_wild
 from fallback_gate.policy.match import cold_matches, hot_untold
@@ -97,6 +95,8 @@ def _names_of(events: Sequence[Event], key: str, whole: bool) -> dict[str, str]:
 
 def _written_as_glob(entry: HotEntry, key: str, events: Sequence[Event]) -> str | None:
     written = entry.asks()[key]
+    from fallback_gate.policy import regular  # as the next: for mistakes alone
+
     globs = tuple(glob for one in written for glob in regular.meant(one))
     if set(globs) <= set(written) or any(map(is_wild, globs)):
         return None
@@ -176,6 +176,8 @@ def _but_for(entry: ColdEntry, event: Event) -> str | None:
     if event.location:
         told |= {"function": event.location.function, "file": event.location.file}
     told |= {"op": event.op}
+    from fallback_gate.policy.page import shown
+
     facts = [f"{key}, which is {shown(told[key])}" if told.get(key) else f"{key}, which the log does not tell"
              for key in missing]  # fmt: skip
     return f"it matches {event.op} but for {' and '.join(facts)}"

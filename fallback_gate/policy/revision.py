@@ -12,9 +12,9 @@ import subprocess
 from pathlib import Path
 
 from fallback_gate.errors import InputError
-from fallback_gate.policy.document import shown
 from fallback_gate.policy.find import NAMES
 from fallback_gate.policy.globs import slashed
+from fallback_gate.policy.page import shown
 from fallback_gate.policy.shelf import Shelf
 from fallback_gate.policy.shipped import PREFIX
 

@@ -21,11 +21,11 @@ from fallback_gate.policy.bounds import bounds, share, share_limit
 from fallback_gate.policy.cases import Case, cases
 from fallback_gate.policy.checks import Said
 from fallback_gate.policy.claims import claims, rollback
-from fallback_gate.policy.document import BROKEN, Key, Page, shown
 from fallback_gate.policy.entry import MATCH_KEYS, ColdEntry, HotEntry, UnhotEntry
 from fallback_gate.policy.globs import comparable, is_literal
 from fallback_gate.policy.instruments import Bound
 from fallback_gate.policy.mistaken import is_another
+from fallback_gate.policy.page import BROKEN, Key, Page, shown
 
 VERSION = 1
 KEYS = (

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.sources import archive, hints
+from fallback_gate.sources import archive
 from fallback_gate.sources.names import is_url, real, shown
 from fallback_gate.sources.own import is_report
 from fallback_gate.sources.remote import Remote
@@ -81,8 +81,7 @@ class _Search:
         elif os.path.lexists(self.cwd / argument):
             self._path(Path(argument), named=True)
         elif _PATTERN.isdisjoint(argument):
-            hint = shown(hints.missing(argument, self.cwd))
-            self.errors.append(f"{shown(argument)}: no such file or folder{hint}")
+            self.errors.append(f"{shown(argument)}: no such file or folder{self._hint(argument)}")
         else:
             self._pattern(argument)
 
@@ -93,8 +92,13 @@ class _Search:
         for file in files:
             self._file(file, named=False)
         if not files and len(self.errors) == before:
-            hint = shown(hints.missing(argument, self.cwd))
-            self.errors.append(f"{shown(argument)}: the pattern matches no file{hint}")
+            self.errors.append(f"{shown(argument)}: the pattern matches no file{self._hint(argument)}")
+
+    def _hint(self, argument: str) -> str:
+        """What was meant by an argument that names no file."""
+        from fallback_gate.sources import hints  # for mistakes alone
+
+        return shown(hints.missing(argument, self.cwd))
 
     def _path(self, path: Path, *, named: bool) -> None:
         if not os.path.isdir(self.cwd / path):

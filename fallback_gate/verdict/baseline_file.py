@@ -13,8 +13,8 @@ from fallback_gate.errors import PolicyError
 from fallback_gate.model import Class, PolicySummary
 from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.policy import HERE, Shelf, checks, document
-from fallback_gate.policy.document import Page, shown
 from fallback_gate.policy.mistaken import is_another
+from fallback_gate.policy.page import Key, Page, shown
 from fallback_gate.verdict.baseline import print_of
 
 LARGEST = 16 << 20  # bytes
@@ -95,7 +95,7 @@ def _checked(page: Page, path: str) -> Baseline | None:
     )
 
 
-def _entry(page: Page, key: document.Key, value: object) -> Held | None:
+def _entry(page: Page, key: Key, value: object) -> Held | None:
     before = len(page.problems)
     said = checks.mapping(page, key, value, ENTRY_KEYS, ENTRY_KEYS)
     if len(page.problems) > before or not isinstance(value, dict):
@@ -116,7 +116,7 @@ def _entry(page: Page, key: document.Key, value: object) -> Held | None:
     return entry
 
 
-def _word(page: Page, key: document.Key, value: object) -> str:
+def _word(page: Page, key: Key, value: object) -> str:
     if value == "":
         return ""
     return checks.text(page, key, value) or ""

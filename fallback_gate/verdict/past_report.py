@@ -33,7 +33,7 @@ from fallback_gate.model.history import Number
 from fallback_gate.model.measures import State as Standing
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import nearest
-from fallback_gate.policy.document import Key, Page, shown
+from fallback_gate.policy.page import Key, Page, shown
 
 SCHEMA = "fallback-gate/1"
 LARGEST = 64 << 20  # bytes

@@ -12,8 +12,8 @@ from datetime import date
 from fallback_gate.errors import PolicyError
 from fallback_gate.model import Decision, Finding, Outcome, WaiverSummary
 from fallback_gate.policy import HERE, Shelf, checks, document
-from fallback_gate.policy.document import BROKEN, Page, shown
 from fallback_gate.policy.mistaken import is_another
+from fallback_gate.policy.page import BROKEN, Page, shown
 
 KEYS = ("release", "who", "why", "expires", "events")
 ALL = "all"

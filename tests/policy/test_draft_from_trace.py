@@ -12,9 +12,9 @@ from fallback_gate.compilers import READERS
 from fallback_gate.errors import PolicyError
 from fallback_gate.model.measures import Ran
 from fallback_gate.policy.advice import advise
-from fallback_gate.policy.document import shown
 from fallback_gate.policy.draft import MOST
 from fallback_gate.policy.draft_from_trace import hot_policy
+from fallback_gate.policy.page import shown
 
 from .make import OURS, TODAY, policy
 
