@@ -19,6 +19,7 @@ from fallback_gate.compilers.torch.log import (
     LogRecord,
     UserStack,
     base,
+    frames,
     further,
     is_library,
     library_frames,
@@ -160,7 +161,7 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
     stack = user_stack(lines[:own])
     said = match["reason"].strip()
-    given_up = said == "skip:"  # 2.7: the frame, for what was raised first
+    given_up = said == "skip:"  # 2.3 to 2.7: the frame, for what was raised first
     raised_at = [at for at in range(own, len(lines)) if RAISED.match(lines[at])]
     cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
@@ -168,7 +169,14 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else None
     told = told_by(stack._replace(innermost=where), *called, op=op)
-    yield base(rule, record, log, **told, reason=reason or None)
+    report = base(rule, record, log, **told, reason=reason or None)
+    yield report
+    outermost = [line for line in lines[:own] if 'File "' in line][:1] if given_up else []
+    for frame in frames(outermost):
+        why = f"the whole frame runs in eager ({reason})" if reason else "the whole frame runs in eager"
+        name = frame.function or "*"
+        facts = _in_eager("torch/frame-skipped", why, hint=True, op=name, names=(name,))
+        yield report._replace(**facts, stack=_from(report.stack, name), location=frame)
 
 
 def _reason(lines: Sequence[str]) -> tuple[str, str | None]:
