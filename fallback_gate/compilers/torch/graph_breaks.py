@@ -155,9 +155,13 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
     """
     log = opened(record.text, match, "graph_breaks", None)
-    if not log or (log.artifact is None and log.pid is not None):
+    if log and (log.artifact is not None or log.pid is None):
+        more = messages(record, log, LONGEST_BREAK, until="Graph break")
+    elif not log and (log := unprefixed.unprefixed(record, match, unprefixed.FRAME, "graph_breaks")):
+        more = unprefixed.rest_of_old_break(record, LONGEST_BREAK)
+    else:
         return
-    lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
+    lines = [match["rest"] or "", *more]
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
     stack = user_stack(lines[:own])
     said = match["reason"].strip()
