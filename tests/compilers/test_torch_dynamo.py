@@ -178,9 +178,28 @@ def test_the_break_of_a_frame_that_two_point_seven_gives_up_tells_what_was_raise
             "  Developer debug context: module: time, qualname: perf_counter, skip reason: <missing reason>",
         )
     )
-    (report,) = said.reports
+    report, frame = said.reports
     assert report.reason == "Attempted to call function marked as skipped"
     assert report.names == ("denoise", "time.perf_counter")
+    assert (frame.kind, frame.op, frame.hint) == (Kind.EAGER_FRAME, "denoise", True)
+
+
+def test_the_frame_that_is_given_up_is_the_outermost_of_its_stack(read: Read) -> None:
+    said = read(
+        *graph_break(
+            "Graph break: skip: from user code at:",
+            '  File "/app/hooks.py", line 85, in hook',
+            "    if not within(item):",
+            '  File "/app/specs.py", line 263, in within',
+            "    return (low <= item).all() and item",
+            "Traceback (most recent call last):",
+            "torch._dynamo.exc.Unsupported: generic_jump TensorVariable()",
+        )
+    )
+    assert [(report.kind, report.op, report.location) for report in said.reports] == [
+        (Kind.GRAPH_BREAK, "within", Location("/app/specs.py", 263, "within")),
+        (Kind.EAGER_FRAME, "hook", Location("/app/hooks.py", 85, "hook")),
+    ]
 
 
 def test_a_break_in_a_compiled_library_before_two_point_eight(read: Read) -> None:

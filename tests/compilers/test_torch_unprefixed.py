@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fallback_gate.compilers import READERS
-from fallback_gate.model import State
+from fallback_gate.model import Kind, State
 
 Read = Callable[..., Any]
 
@@ -73,3 +73,26 @@ def test_nothing_is_proven_by_them(read: Read) -> None:
     ((_, evidence),) = read(*broke(8, "gate_attn")).evidence.processes.items()
     proof = READERS["torch.compile"].prove(evidence["torch.compile"])
     assert State.PROVEN not in {one.state for one in proof.values()}
+
+
+def test_a_break_of_an_older_version_without_its_prefix_is_told_by_the_frame_below(read: Read) -> None:
+    said = read(
+        "Graph break: skip: from user code at:",
+        '  File "/tmp/ipykernel_1/2.py", line 10, in step',
+        "    torch._dynamo.graph_break()",
+        "Traceback (most recent call last):",
+        '  File "/x/site-packages/torch/_dynamo/symbolic_convert.py", line 1, in call',
+        "torch._dynamo.exc.Unsupported: 'skip function graph_break in file'",
+        "ValueError: of another program",
+    )
+    broken, frame = said.reports
+    assert (broken.kind, broken.op, broken.reason) == (
+        Kind.GRAPH_BREAK,
+        "step",
+        "'skip function graph_break in file'",
+    )
+    assert (frame.kind, frame.op) == (Kind.EAGER_FRAME, "step")
+
+
+def test_a_break_of_an_older_version_that_is_quoted_is_none(read: Read) -> None:
+    assert not read("Graph break: skip: from user code at:", "is what the log says").reports

@@ -93,6 +93,68 @@ NOT_COMPILED = Rule(
     read=shared.listed,
 )
 
+_COUNTED = Pattern(
+    rf"^{BEFORE}(?:INFO:Neuron:|(?:[\d:, -]{{8,30}})?: INFO :)?\s{{0,3}}=> (?P<op>[a-z_]\w*::\w{{1,100}}): \d{{1,9}}"
+    rf"(?: \[(?P<how>(?:not )?supported)\])?{BEHIND}"
+)
+_LEFT = "Not compiled operators (and operator counts) to Neuron"
+_OF_SHAPES = frozenset(
+    {"aten::Int", "aten::size", "aten::len", "aten::__getitem__", "aten::NumToTensor", "aten::ScalarImplicit"}
+)
+
+
+def left_on_cpu(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The rows below the first of the headers, each once: a second logger prints all of it once more."""
+    report, seen = by_groups(rule, record, match), set[str]()
+    if any(_LEFT in line.text for line in record.preceding(1)):
+        return
+    for line in record.following(shared.MOST):
+        row = _COUNTED.match(line.text)
+        if row is None and (seen or _LEFT not in line.text):
+            return
+        if row is None:
+            continue
+        if row["op"] in seen or row["op"] in _OF_SHAPES or row["op"].startswith("prim::"):
+            continue
+        seen.add(row["op"])
+        why = "not compiled, and not supported" if row["how"] == "not supported" else "not compiled"
+        one = shared.named(report, row["op"])
+        yield one._replace(position=record.position_at(line.at), text=line.text, reason=why)
+
+
+LEFT_ON_CPU = Rule(
+    id="neuron/left-on-cpu",
+    compiler=NAME,
+    anchor=(_LEFT,),
+    pattern=rf"(?:^|:){BEFORE}Not compiled operators \(and operator counts\) to Neuron:{BEHIND}",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="The operators stay outside the compiled sub-graphs and run on the CPU; those of shapes are left out here.",
+    help=HELP,
+    seen_in="torch-neuron 1.11 to 1.13 (public threads), INFO of the logger Neuron",
+    matches=(
+        "INFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::Int: 37 [supported]\nINFO:Neuron: => aten::div: 6 [supported]\nINFO:Neuron: => aten::embedding: 2 [not supported]",
+        "INFO:Neuron:Not compiled operators (and operator counts) to Neuron:\n2026-01-01 00:00:00,150 : INFO : Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::bmm: 2 [supported]\n2026-01-01 00:00:00,155 : INFO :  => aten::bmm: 2 [supported]",
+    ),
+    ignores=(
+        "INFO:Neuron:Compiled these operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::add: 36",
+        "INFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron: => prim::Constant: 36 [supported]",
+    ),
+    read=left_on_cpu,
+)
+ON_CPU = Rule(
+    id="neuron/cpu-trace",
+    compiler=NAME,
+    anchor=("No operator is placed on Neuron runtime",),
+    pattern=r"(?:^|:)(?P<reason>No operator is placed on Neuron runtime); returning a CPU trace",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="Nothing of the model was compiled for Neuron: all of it runs on the CPU.",
+    help="Trace a larger part of the model, or lower minimum_segment_size: two operators are the least by default.",
+    seen_in="torch-neuron 1.13 (public threads), WARNING",
+    matches=("WARNING:Neuron:No operator is placed on Neuron runtime; returning a CPU trace",),
+)
+
 TRACE_FAILED = Rule(
     id="neuron/trace-failed",
     compiler=NAME,
@@ -106,50 +168,6 @@ TRACE_FAILED = Rule(
     matches=(
         "WARNING:Neuron:torch.neuron.trace failed on _NeuronGraph$12; falling back to native python function call",
     ),
-)
-
-
-_LEFT = "Not compiled operators (and operator counts) to Neuron:"
-_LEFT_ROW = Pattern(
-    r"=> (?P<op>[a-z_]\w*::\w[\w.]*): (?P<count>\d{1,9})(?: \[(?P<why>(?:not )?supported)\])?\s*$"
-)
-
-
-def left_rows(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The rows below the header; a second handler of the logger prints it, and each row, once more."""
-    if any(_LEFT in line.text for line in record.preceding(1)):
-        return
-    report, told = by_groups(rule, record, match), set()
-    for line in record.following(shared.MOST):
-        if row := _LEFT_ROW.search(line.text):
-            if row[0] in told:
-                continue
-            told.add(row[0])
-            reason = f"{row['count']} not compiled" + (f", {row['why']}" if row["why"] else "")
-            yield shared.named(report, row["op"])._replace(
-                position=record.position_at(line.at), text=line.text, reason=reason
-            )
-        elif _LEFT not in line.text:
-            break
-
-
-LEFT = Rule(
-    id="neuron/left-out",
-    compiler=NAME,
-    anchor=(_LEFT,),
-    pattern=r"Not compiled operators \(and operator counts\) to Neuron:",
-    kind=Kind.DEVICE_FALLBACK,
-    scope=Scope.OPERATOR,
-    meaning="The operator is in no sub-graph that was compiled: it runs on the CPU, though Neuron may support it.",
-    help="Where the row says supported, its sub-graph failed or was too small: look at neuron-cc's error above the list.",
-    seen_in=SEEN,
-    matches=(
-        "INFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron:Not compiled operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::embedding: 2 [not supported]\nINFO:Neuron: => aten::gelu: 6 [supported]",
-    ),
-    ignores=(
-        "INFO:Neuron:Compiled these operators (and operator counts) to Neuron:\nINFO:Neuron: => aten::Int: 96",
-    ),
-    read=left_rows,
 )
 
 
@@ -220,7 +238,7 @@ ENDED = Marker(
 )
 
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})
-_NAMING = (UNSUPPORTED.id, NOT_COMPILED.id, TRACE_FAILED.id, LEFT.id)
+_NAMING = (UNSUPPORTED.id, NOT_COMPILED.id, LEFT_ON_CPU.id, ON_CPU.id, TRACE_FAILED.id)
 
 
 def left_out(evidence: Evidence) -> Iterable[Report]:
@@ -259,7 +277,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, LEFT, CHECK_MODEL),
+    rules=(UNSUPPORTED, NOT_COMPILED, LEFT_ON_CPU, ON_CPU, TRACE_FAILED, CHECK_MODEL),
     markers=(BEGAN, SHARE, ENDED),
     required=REQUIRED,
     prove=prove,

@@ -9,8 +9,8 @@ CPU: the graph is cut, executed, the tensors copied. Counters `xla::` are operat
 **At which setting it speaks.** Only where the program prints `torch_xla.debug.metrics.metrics_report()`, best at
 its end; and with `PT_XLA_DEBUG=1`, which prints an analysis.
 
-**When it is silent.** By default. `CompileTime too frequent` of the analysis tells of recompiles, which are no
-fallback.
+**When it is silent.** By default. `CompileTime too frequent` of the analysis tells of recompiles, and its
+causes `mark_step` and `torch_xla.compile` of the ends of steps: neither is a fallback.
 
 **What proves the end.** A whole report at the end of the log: it has the metric CompileTime, and a line that is
 none of its own behind its last counter (`print` gives an empty one), since the `aten::` counters come last.
@@ -144,6 +144,40 @@ QUANTISED = Rule(
     read=shared.called("quantized_matmul", "quantized_matmul_int8"),
 )
 
+_FRAME = Pattern(r" Analysis: {1,4}(?P<op>[\w<>]{1,120}) \((?P<site>.{1,300}:\d{1,9})\)\s*$")
+
+
+def asked_for(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The function that asked for a value: the first frame below the message."""
+    report = by_groups(rule, record, match)
+    frames = (_FRAME.search(line.text) for line in record.following(FEW))
+    if frame := next(filter(None, frames), None):
+        report = report._replace(op=frame["op"], names=(frame["op"],), site=frame["site"])
+    yield report
+
+
+VALUE = Rule(
+    id="torch-xla/value-in-step",
+    compiler=NAME,
+    anchor=("most likely user code trying to access tensor value before",),
+    pattern=r"(?:Compilation|Execution) Analysis: {1,4}(?P<reason>most likely user code trying to access tensor value before \S{1,40})\s*$",
+    kind=Kind.GRAPH_BREAK,
+    scope=Scope.SITE,
+    meaning="The program asks for a value within a step: the graph ends there, runs, and another one begins.",
+    help="Move the access (item, print, if on a tensor, asynchronous copies) behind the step, or keep it on the device.",
+    seen_in="2.2 to 2.9 (source and public threads), PT_XLA_DEBUG=1, for executions of a known graph level 2",
+    matches=(
+        "Compilation Analysis:   most likely user code trying to access tensor value before mark_step\nCompilation Analysis: Graph Info: \nCompilation Analysis:   Graph Hash: 0123456789abcdef0123456789abcdef\nCompilation Analysis: Python Frame Triggered Execution: \nCompilation Analysis:   rotate (/app/gate.py:196)\nCompilation Analysis:   forward (/app/gate.py:205)",
+        "Execution Analysis:   most likely user code trying to access tensor value before torch_xla.sync",
+    ),
+    ignores=(
+        "Execution Analysis:   mark_step in parallel loader at step end",
+        "Compilation Analysis:   user mark_step",
+        "it is most likely user code trying to access tensor value before mark_step",
+    ),
+    read=asked_for,
+)
+
 ON_CPU = Rule(
     id="torch-xla/pjrt-cpu",
     compiler=NAME,
@@ -248,12 +282,13 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     else:
         shown = Proof(State.UNOBSERVABLE, "no metrics report is printed", None, SETTING)
     ended = Proof(State.UNPROVEN, "no line shows that the program was compiled to its end", None, SETTING)
-    return {Kind.DEVICE_FALLBACK: shown, Kind.OP_FALLBACK: ended, Kind.SLOWER_KERNEL: ended}
+    others = dict.fromkeys((Kind.GRAPH_BREAK, Kind.OP_FALLBACK, Kind.SLOWER_KERNEL), ended)
+    return {Kind.DEVICE_FALLBACK: shown, **others}
 
 
 READER = Reader(
     name=NAME,
-    rules=(COUNTER, ANALYSIS, GRU, QUANTISED, ON_CPU),
+    rules=(COUNTER, ANALYSIS, GRU, QUANTISED, VALUE, ON_CPU),
     markers=(REPORT, BEGUN_AGAIN),
     required=REQUIRED,
     prove=prove,

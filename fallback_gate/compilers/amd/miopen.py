@@ -186,19 +186,23 @@ PERF_DB_BAD = Rule(
 PERF_DB_UNREADABLE = Rule(
     id="miopen/perf-db-unreadable",
     compiler=NAME,
-    anchor=("Unable to read system database file:",),
-    pattern=_SAYS
-    + r"(?P<reason>Unable to read system database file: ?(?P<site>(?!\S{0,300}\.kdb\b)\S{1,300})) Performance may degrade",
+    anchor=("Unable to read system database file:", "[Prefetch] File is unreadable: "),
+    pattern=_SAYS.replace(r"\w{1,8}", "Warning")
+    + r"(?P<reason>Unable to read system database file: ?(?!\S{0,300}\.kdb\b)\S{1,300}(?= Performance may degrade)"
+    r"|File is unreadable: \S{1,300}\.fdb\.txt\b)",
     kind=Kind.UNTUNED_CONFIG,
     shared_anchor=True,
     scope=Scope.OPERATOR,
-    meaning="The tuned parameters that are shipped for this GPU can't be read: all solvers run with default ones.",
+    meaning="The measurements that are shipped for this GPU can't be read: solvers are picked by an estimate, and run with "
+    "default parameters.",
     help="Install the MIOpen package whole; the file named must be one that the process may read.",
     seen_in="2.9 (public threads) to 3.3 (source), Warning",
     matches=(
         "MIOpen(HIP): Warning [SQLiteBase] Unable to read system database file:/opt/rocm/share/miopen/db/gfx90a6e.db Performance may degrade",
+        "MIOpen(HIP): Warning [Prefetch] File is unreadable: /opt/rocm/share/miopen/db/gfx90878.HIP.fdb.txt",
     ),
     ignores=(
+        "MIOpen(HIP): Info [Prefetch] File is unreadable: /root/.config/miopen/gfx90878.HIP.ufdb.txt",
         "MIOpen(HIP): Warning [SQLiteBase] Unable to read system database file:gfx906_60.kdb Performance may degrade",
         "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx1030_40.kdb Performance may degrade. Please follow instructions to install: https://github.com/ROCm/MIOpen#installing-miopen-kernels-package",
     ),

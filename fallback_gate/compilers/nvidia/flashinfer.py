@@ -47,10 +47,11 @@ UNTUNED = Rule(
     anchor=(
         "[AutoTuner]: No tuned",
         "[AutoTuner]: Using fallback",
+        "[AutoTunner]: Using fallback",
         "[AutoTuner]: Skipping autotuning",
         "[AutoTuner]: Skipping ranking",
     ),
-    pattern=r"\[AutoTuner\]: (?:No tuned config covers (?P<op>[\w:.]{1,120}) input_shapes=(?P<shapes>.{1,1000}?);"
+    pattern=r"\[AutoTunn?er\]: (?:No tuned config covers (?P<op>[\w:.]{1,120}) input_shapes=(?P<shapes>.{1,1000}?);"
     r" (?P<reason>falling back to runner=\w{1,80} tactic=-1)"
     r"|Using fallback tactic for (?P<used>[\w:.]{1,120}) with input shapes (?P<missed>.{0,1000})"
     r"|Skipping (?:autotuning|ranking) for '(?P<skipped>[\w:.]{1,120})' \(in skip_ops\))",
@@ -58,10 +59,11 @@ UNTUNED = Rule(
     scope=Scope.OPERATOR,
     meaning="The operator runs with its default tactic: no tuned one covers this shape.",
     help=_TUNE,
-    seen_in="0.6 (source), WARNING outside of the tuned range, else DEBUG",
+    seen_in="0.2 to 0.6 (source; the older spell it AutoTunner), WARNING outside of the tuned range, else DEBUG",
     matches=(
         "[AutoTuner]: No tuned config covers fp4_gemm input_shapes=((64, 128),); falling back to runner=CutlassRunner tactic=-1.  This shape is outside the tuning bucket range",
         "[AutoTuner]: Using fallback tactic for fp4_gemm with input shapes (torch.Size([64, 128]),)",
+        "flashinfer.jit: [AutoTunner]: Using fallback tactic for flashinfer::fp4_moe with input shapes (torch.Size([64, 128]),)",
         "[AutoTuner]: Skipping autotuning for 'trtllm_fp4_moe' (in skip_ops). Using fallback tactic.",
     ),
     ignores=("[AutoTuner]: Tuning fp4_gemm with 12 tactics", "[Autotuner] Cache hit for fp4_gemm"),

@@ -35,7 +35,7 @@ from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
 NAME = "tensorrt_llm"
-_LOGGER = r"\[(?:TensorRT-LLM\]\[WARNING|TRT-LLM\] \[W)\](?: \[[\w ]{1,20}\]){0,2}(?:\[[\w ]{1,20}\])? ?"
+_LOGGER = r"\[(?:TensorRT-LLM\]\[WARNING|TRT-LLM\] \[W)\](?: \[[\w =]{1,20}\]){0,3}(?:\[[\w ]{1,20}\])? ?"
 _ATTENTION = "Use a head size, type and mask with a fused kernel for this GPU, or build the kernels for the architecture."
 
 
@@ -122,20 +122,27 @@ UNTUNED = Rule(
 MOE = Rule(
     id="tensorrt-llm/moe-backend",
     compiler=NAME,
-    anchor=("Using CutlassFusedMoE instead",),
+    anchor=("Using CutlassFusedMoE instead", " cannot serve this layer"),
     pattern=_LOGGER
-    + r"(?P<name>\w{1,60}) (?P<reason>only supports .{1,600}?)\.? ?Using CutlassFusedMoE instead",
+    + r"(?:(?P<name>\w{1,60}) (?P<reason>only supports .{1,600}?)\.? ?Using CutlassFusedMoE instead"
+    r"|MoE backend (?P<asked>\w{1,40}) cannot serve this layer(?: \[layer_idx=\d{1,9}\])? \((?P<why>.{1,400}?)\); running (?P<runs>\w{1,60}) instead)",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The mixture-of-experts back end that was asked for can't take this quantisation or GPU: CUTLASS runs.",
     help="Ask for a back end that takes the checkpoint's quantisation on this GPU (moe_config.backend).",
-    seen_in="0.20 to 1.3 (source), WARNING",
+    seen_in="0.20 to 1.3 (source), WARNING, since April 2026 with the layer; the sources of August 2026 have new words",
     matches=(
         "[05/04/2025-10:58:17] [TRT-LLM] [W] TRTLLMGenFusedMoE only supports fp8_block_scales, nvfp4, w4a16_mxfp4, w4a8_nvfp4_fp8, w4a8_mxfp4_fp8, and w4a8_mxfp4_mxfp8. Check out details in quant_config: QuantConfig(quant_algo=None). Using CutlassFusedMoE instead.",
         "[05/04/2026-10:58:17] [TRT-LLM] [W] [_torch  ] DenseGEMMFusedMoE only supports SM (100, 103) (got SM 90). Using CutlassFusedMoE instead.",
+        "[05/04/2026-10:58:17] [TRT-LLM] [W] [layer_idx=61] CuteDslFusedMoE only supports fp8_block_scales and nvfp4. Check out details in quant_config: None. Using CutlassFusedMoE instead.",
+        "[09/04/2026-10:58:17] [TRT-LLM] [W] MoE backend TRTLLM cannot serve this layer [layer_idx=3] (quant_unsupported: no kernel for bf16); running CutlassFusedMoE instead. Full trail: x",
     ),
-    read=lambda rule, record, match: called("fused_moe", match["name"], "CutlassFusedMoE")(
-        rule, record, match
+    ignores=("[09/04/2026-10:58:17] [TRT-LLM] [E] no MoE implementation can serve this layer. x",),
+    read=lambda rule, record, match: (
+        report._replace(reason=match["reason"] or match["why"])
+        for report in called(
+            "fused_moe", match["name"] or match["asked"], match["runs"] or "CutlassFusedMoE"
+        )(rule, record, match)
     ),
 )
 

@@ -5,6 +5,7 @@ r"""jax: JAX and the XLA compiler beneath it.
 **What falls back.** A host callback leaves the device: Python computes on the CPU, with a copy there and back at
 each call. A whole program runs on the CPU where the accelerator's plug-in is missing. An operation that XLA has
 no fast form for on this device is expanded: `lax.ragged_dot` on the CPU into a dense product over all groups.
+Convolutions run by a plain loop on the CPU, or on a GPU by cuDNN's fallback engines, where the fast ones refuse.
 
 **At which setting it speaks.** Callbacks: in the compiled HLO (`lowered.compile().as_text()`, or
 `--xla_dump_to`), and in a printed jaxpr. A missing plug-in: a warning where the machine has a GPU or TPU.
@@ -34,7 +35,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import mlir_places, xla_module
+from fallback_gate.compilers.runtimes import jax_convolutions, mlir_places, xla_module
 from fallback_gate.compilers.runtimes.jaxpr import API, HELP, MEANING, NAME, TRACED
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -193,34 +194,6 @@ NO_PLATFORM = Rule(
 )
 
 
-def convolved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The one operator, whichever of the two lines speaks of it."""
-    why = match["reason"] or match["memory"]
-    yield by_groups(rule, record, match)._replace(op="convolution", names=("convolution",), reason=why[:600])
-
-
-SLOW_CONVOLUTION = Rule(
-    id="jax/unoptimized-convolution",
-    compiler=NAME,
-    anchor=(
-        "Falling back to unoptimized convolution: ",
-        "Falling back to generic convolution implementation",
-    ),
-    pattern=r"Falling back to (?:unoptimized (?P<op>convolution): (?P<reason>.*)"
-    r"|generic (?P<generic>convolution) implementation, because (?P<memory>custom transposed convolution algorithm needs too much memory))",
-    kind=Kind.SLOWER_KERNEL,
-    scope=Scope.OPERATOR,
-    meaning="XLA's CPU compiler has no library kernel for the convolution: a plain loop computes it.",
-    help="The line names the instruction; change its dimension numbers, padding or types.",
-    seen_in="0.10 (its binary)",
-    matches=(
-        "I0000 00:00:1795998201.1    1221 cpu_compiler.cc:99] Falling back to unoptimized convolution: %convolution.3 = f32[1,8,8,4]{3,2,1,0} convolution(%a, %b)",
-        "W0000 00:00:1795998201.1    1221 conv_impl.h:90] Falling back to generic convolution implementation, because custom transposed convolution algorithm needs too much memory (4294967296 bytes).",
-    ),
-    read=convolved,
-)
-
-
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """A function's module; the head of any module is kept for the instructions below it."""
     xla_module.keep(record, match)
@@ -231,7 +204,7 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
 
 
 _COMPILED = Pattern(r"^p?(?:jit|map)_(?P<name>.{1,200})")
-RULES = (CALLBACK, TRACED, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, SLOW_CONVOLUTION)
+RULES = (CALLBACK, TRACED, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, *jax_convolutions.RULES)
 MARKERS = (
     Marker(
         id="jax/hlo-printed",

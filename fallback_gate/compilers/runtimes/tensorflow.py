@@ -31,11 +31,13 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, UNCLUSTERED, UNCOMPILABLE
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _I = "I0000 00:00:1795999573.963662   14696 "
+_W = "2026-01-01 00:00:00.000001: W tensorflow/core/kernels/"
 
 _FUNCTION = Pattern(
     r"^<(?:bound method|cyfunction|function|method|built-in function) (?P<name>[\w.<>]{1,300})"
@@ -144,6 +146,31 @@ NO_GPU = Rule(
     ),
 )
 
+CUDNN_FALLBACK = Rule(
+    id="tensorflow/cudnn-fallback-engine",
+    compiler=NAME,
+    anchor=("provided by cuDNN frontend heuristics worked",),
+    pattern=r"(?P<reason>None of the algorithms provided by cuDNN frontend heuristics worked); trying fallback algorithms\.  (?P<what>Conv|Matmul): (?P<site>.{0,300})",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="No engine that cuDNN proposes for the operator runs here: one of its fallback engines does, some of which "
+    "are very slow.",
+    help="Install the CUDA and cuDNN that this TensorFlow was built for and that know the GPU, or leave it more memory.",
+    seen_in="2.10 to 2.16 (source), WARNING, once a shape",
+    matches=(
+        _W
+        + "conv_ops_fused_impl.h:625] None of the algorithms provided by cuDNN frontend heuristics worked; trying fallback algorithms.  Conv: batch: 64 in_depths: 3 out_depths: 64 in: 32, 32",
+        _W
+        + "matmul_op_fused.cc:331] None of the algorithms provided by cuDNN frontend heuristics worked; trying fallback algorithms.  Matmul: m=64, n=128, k=256",
+    ),
+    ignores=(
+        "None of the algorithms provided by cuDNN frontend heuristics worked; trying fallback algorithms",
+    ),
+    read=lambda rule, record, match: called("convolution" if match["what"] == "Conv" else "matmul")(
+        rule, record, match
+    ),
+)
+
 MARKERS = (
     Marker(
         id="tensorflow/cluster-compiled",
@@ -180,7 +207,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.EAGER_FRAME: Proof(State.UNPROVEN, why), Kind.OP_FALLBACK: outside}
 
 
-RULES = (AS_IS, UNSUPPORTED, UNCOMPILABLE, UNCLUSTERED, NO_DEVICE, NO_GPU)
+RULES = (AS_IS, UNSUPPORTED, UNCOMPILABLE, UNCLUSTERED, NO_DEVICE, NO_GPU, CUDNN_FALLBACK)
 READER = Reader(
     name=NAME,
     rules=RULES,

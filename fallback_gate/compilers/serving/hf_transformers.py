@@ -7,6 +7,7 @@ r"""transformers: Hugging Face's Transformers, where a layer without its fused k
 **What falls back.** Linear attention and state-space layers (Qwen3-Next, Qwen3.5, Mamba, Jamba, Zamba and
 others): a loop over chunks or steps in place of the kernels of flash-linear-attention, mamba-ssm, causal-conv1d.
 Up to 4.52 a layer that is asked for its attention weights, or given a head mask, leaves scaled_dot_product_attention.
+A quantised checkpoint whose kernels are missing is dequantised as it is loaded.
 
 **At which setting it speaks.** A warning at the default verbosity, once a text and process.
 
@@ -127,6 +128,30 @@ EAGER = Rule(
         "attention", "aten::scaled_dot_product_attention", *filter(None, (match["name"],))
     )(rule, record, match),
 )
+DEQUANTISED = Rule(
+    id="transformers/dequantized",
+    compiler=NAME,
+    anchor=("default to dequantizing the model",),
+    pattern=OPENS
+    + r"(?P<reason>(?:Using )?(?P<name>\w{2,12}) (?:quantiz(?:ation|ed models?) (?:requires?|is only supported) .{1,300}?)),?\.?"
+    r" [Ww]e will default to dequantizing the model to (?:bf16|the original dtype)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="The checkpoint's format has no kernel here: its weights are expanded as they are loaded, and all layers of "
+    "it computed in bfloat16.",
+    help="Install what the message names (triton, kernels), run on a GPU that has the format, or take a checkpoint in another one.",
+    seen_in="4.55 to 5.x (source and public logs), WARNING, once",
+    matches=(
+        "MXFP4 quantization requires triton >= 3.4.0 and kernels installed, we will default to dequantizing the model to bf16",
+        "MXFP4 quantization requires Triton and kernels installed: CUDA requires Triton >= 3.4.0, XPU requires Triton >= 3.5.0, we will default to dequantizing the model to bf16",
+        "Using MXFP4 quantized models requires a GPU, we will default to dequantizing the model to bf16",
+        "Using MXFP4 quantized models requires model on cuda/xpu/cpu, but found mps, we will default to dequantizing the model to bf16. To use mxfp4, please disable the current accelerator.",
+        "[transformers] FP8 quantized models is only supported on GPUs with compute capability >= 8.9 (e.g 4090/H100), actual = `8.0`. We will default to dequantizing the model to bf16. Feel free to",
+        "Metal quantization requires an Apple Silicon GPU (MPS), but none is available. We will default to dequantizing the model to the original dtype.",
+    ),
+    ignores=("we will default to dequantizing the model to bf16",),
+    read=called("linear", "quantized_linear"),
+)
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 
 
@@ -138,7 +163,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FAST_PATH, REFERENCE, EAGER),
+    rules=(FAST_PATH, REFERENCE, EAGER, DEQUANTISED),
     markers=(),
     required=REQUIRED,
     prove=prove,

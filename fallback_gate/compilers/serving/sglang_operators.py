@@ -63,6 +63,7 @@ ATTENTION = Rule(
         "draft worker only supports attention_backend",
         "CUTLASS backend is disabled when piecewise",
         "falling back to the Triton path",
+        "FlashAttention3 only supports fp8_e4m3",
     ),
     pattern=OPENS
     + r"(?P<reason>MiniMax .{1,60} is unavailable .{1,300}; falling back to Triton sparse attention"
@@ -73,13 +74,15 @@ ATTENTION = Rule(
     r"|SGLANG_DISABLE_AITER_FUSED_FP8_DSA_INDEXER=0 but unsupported"
     r"|\w{1,40} draft worker (?:does not support attention_backend|only supports attention_backend in) .{1,300}Falling back to"
     r"|CUTLASS backend is disabled when piecewise cuda graph is enabled"
-    r"|\[vattn_asm\] disabling the gfx950 asm attention kernel)",
+    r"|\[vattn_asm\] disabling the gfx950 asm attention kernel"
+    r"|FlashAttention3 only supports fp8_e4m3 if using FP8(?=; Setting attention backend to triton))",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The attention kernel that was chosen can't be used here: a slower one runs.",
     help=_HELP,
-    seen_in="0.5.10 to 0.5.23 (source), WARNING",
+    seen_in="0.4.6 to 0.5.23 (source), WARNING",
     matches=(
+        AT + "FlashAttention3 only supports fp8_e4m3 if using FP8; Setting attention backend to triton.",
         AT + "MiniMax MSA backend is unavailable (no module); falling back to Triton sparse attention.",
         AT
         + "MiniMax-M3 MSA decode disabled: page_size=64 != sparse block size 128. Pass --page-size 128 (with an attention backend that allows it, e.g. fa4 or trtllm_mha) to enable the faster MSA kernel; falling back to the Triton sparse path.",

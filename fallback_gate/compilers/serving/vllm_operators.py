@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+from re import Match
+
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.serving.python_log import OPENS, OPENS_VLLM
 from fallback_gate.compilers.serving.vllm_log import NAME, reads
-from fallback_gate.model import Kind, Scope
+from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
+from fallback_gate.scan.record import Record
 
 _INSTALL = "Install the library that has the kernel, and look at the reason that the message gives."
 
@@ -153,20 +159,36 @@ NATIVE = Rule(
     read=reads(),
 )
 
+_RANKS = Pattern(r"\btensor_parallel_size=(?:[2-9]|\d\d)")
+
+
+def _all_reduce(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The engine's configuration says so for one GPU too, which reduces nothing: other lines tell how many run."""
+    near = chain(record.following(40), record.preceding(40))
+    if match["engine"] is None or any(_RANKS.search(line.text) for line in near):
+        yield from reads("all_reduce", "custom_all_reduce")(rule, record, match)
+
+
 ALL_REDUCE = Rule(
     id="vllm/custom-allreduce",
     compiler=NAME,
-    anchor=("Custom allreduce is disabled",),
-    pattern=OPENS_VLLM + r"Custom allreduce is disabled (?P<reason>(?:because|due to) .{1,200})",
+    anchor=("Custom allreduce is disabled", "Disabled the custom all-reduce"),
+    pattern=OPENS_VLLM
+    + r"(?:Custom allreduce is disabled|(?P<engine>Disabled the custom all-reduce kernel)) (?P<reason>(?:because|due to) (?!.{1,40}current platform).{1,200})",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The one-shot all-reduce can't be used here: NCCL's runs after each layer.",
     help="Place the ranks on GPUs that are joined by NVLink, or pass disable_custom_all_reduce=True and allow it.",
-    seen_in="0.2 to 0.33, WARNING",
+    seen_in="0.2 to 0.33, WARNING, of the engine up to 0.8 INFO",
     matches=(
+        "INFO 01-01 00:00:00 config.py:937] Disabled the custom all-reduce kernel because it is not supported on AMD GPUs.\nINFO 01-01 00:00:00 llm_engine.py:98] Initializing an LLM engine (v0.4.0) with config: model='gate', tensor_parallel_size=2, enforce_eager=False",
         "WARNING 01-01 00:00:00 [custom_all_reduce.py:1] Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs. To silence this warning, specify disable_custom_all_reduce=True explicitly.",
     ),
-    read=reads("all_reduce", "custom_all_reduce"),
+    ignores=(
+        "INFO 01-01 00:00:00 config.py:937] Disabled the custom all-reduce kernel because it is not supported on AMD GPUs.",
+        "INFO 01-01 00:00:00 [config.py:1794] Disabled the custom all-reduce kernel because it is not supported on current platform.",
+    ),
+    read=_all_reduce,
 )
 
 GGUF_MOE = Rule(

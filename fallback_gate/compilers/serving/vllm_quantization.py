@@ -108,6 +108,7 @@ KERNEL = Rule(
         "; falling back to BF16 WO_A",
         "Auto-disabled DeepGemm",
         "is not fully optimized yet. The speed can be slower",
+        "Detected that the model can run with",
     ),
     pattern=OPENS_VLLM
     + r"(?:(?P<reason>No MXFP4 linear kernel supports \S{1,60} activations on this platform"
@@ -116,7 +117,8 @@ KERNEL = Rule(
     r"|ARK backend is unavailable for(?: MoE)? layer (?P<layer>[^\s;]{1,300}); falling back to the default"
     r"|(?:The )?DeepSeek V4 FP8 WO_A .{1,300}?[Ff]alling back to BF16 WO_A"
     r"|Auto-disabled (?P<name>DeepGemm) for model_type=\S{1,100} on Blackwell"
-    r"|(?P<scheme>[\w-]{1,60}) quantization is not fully optimized yet))",
+    r"|(?P<scheme>[\w-]{1,60}) quantization is not fully optimized yet"
+    r"|Detected that the model can run with (?P<better>\w{1,60}), however you specified quantization=\w{1,60} explicitly))",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="The quantised kernel that fits best can't take this layer, platform or model: a slower one runs.",
@@ -130,8 +132,10 @@ KERNEL = Rule(
         "DeepSeek V4 FP8 WO_A needs group-128 blocks for 8 groups of 64 outputs, got weight (1, 2) and scale (3, 4). Falling back to BF16 WO_A.",
         "WARNING 01-01 00:00:00 [vllm.py:1633] Auto-disabled DeepGemm for model_type=gate on Blackwell. To disable DeepGemm globally, set VLLM_USE_DEEP_GEMM=0.",
         "WARNING 01-01 00:00:00 [config.py:830] awq quantization is not fully optimized yet. The speed can be slower than non-quantized models.",
+        "INFO 01-01 00:00:00 [awq_marlin.py:120] Detected that the model can run with awq_marlin, however you specified quantization=awq explicitly, so forcing awq. Use quantization=awq_marlin for faster inference",
     ),
     ignores=(
+        "Detected that the model can run with awq_marlin",
         "Acceleration for non-quantized schemes is not supported by Compressed Tensors. Falling back to UnquantizedLinearMethod",
     ),
     read=reads("linear"),

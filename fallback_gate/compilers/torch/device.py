@@ -13,13 +13,14 @@ error.
 | back end | printed | one line |
 | --- | --- | --- |
 | MPS | once a process, the first operator only | hides every later operator |
+| MPS, linear algebra | once for each operator, for large matrices; small ones go to the CPU without a word | hides its other calls |
 | NPU (torch_npu) | once for each operator and overload | names all, counts none |
 | MLU (torch_mlu) | once for each operator | hides its other overloads |
 | others | as they like | may hide every later operator |
 
 **What proves the end.** Nothing by itself: no line shows that the run ended, so allowing the operators that were
 named is not enough to pass. The strict modes make the program fail instead: `TORCH_NPU_FALLBACK_CPU_DISABLE=1`,
-`PYTORCH_ENABLE_MPS_FALLBACK=0`, `PT_HPU_PLACE_ON_CPU=none`, `ENABLE_FALLBACK_TO_CPU=0` (MLU). Under one of
+`PYTORCH_ENABLE_MPS_FALLBACK=0` (but for its linear algebra), `PT_HPU_PLACE_ON_CPU=none`, `ENABLE_FALLBACK_TO_CPU=0` (MLU). Under one of
 these, or where the warning names every operator, a marker in the policy that the program prints at its end
 is the proof.
 
@@ -30,7 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.shared import named
 from fallback_gate.model import Kind, Proof, Scope, State
 
 NAME = "torch.device"
@@ -66,6 +69,28 @@ CPU_FALLBACK = Rule(
     ),
     ignores=("The operator 'aten::sort' is not currently implemented for the MPS device.",),
     at_least=True,
+)
+
+MPS_LINALG = Rule(
+    id="torch-device/mps-linalg",
+    compiler=NAME,
+    anchor=(" to stage in MPS threadgroup memory", ": MPS implementation is currently limited to "),
+    pattern=r"(?P<name>linalg[._]\w{1,40}): (?P<reason>matrix too large to stage in MPS threadgroup memory|MPS implementation is currently limited to .{1,80}?)"
+    r"(?: \(\d{1,12} > \d{1,12} bytes\);|,) falling back to CPU",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="MPS has a kernel for smaller matrices only: this one is copied to the CPU, computed there and copied back.",
+    help="Make the matrices smaller, or compute them on the CPU together with what follows.",
+    seen_in="linalg_qr, linalg.svd and linalg.eigh of 2026 (source and a public log), UserWarning, once",
+    matches=(
+        "UserWarning: linalg.svd: matrix too large to stage in MPS threadgroup memory (294912 > 32768 bytes); falling back to CPU. (Triggered internally at /pytorch/aten/src/ATen/native/mps/operations/LinearAlgebra.mm:1680.)",
+        "UserWarning: linalg_qr: MPS implementation is currently limited to min(m,n) <= 512, falling back to CPU. (Triggered internally at x.mm:1)",
+    ),
+    ignores=("linalg.svd: the MPS backend supports only float32 and complex64. Got Double",),
+    at_least=True,
+    read=lambda rule, record, match: (
+        named(by_groups(rule, record, match), "aten::" + match["name"].replace(".", "_"), match["name"]),
+    ),
 )
 
 NOT_IMPLEMENTED = Rule(
@@ -128,7 +153,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(CPU_FALLBACK, NOT_IMPLEMENTED),
+    rules=(CPU_FALLBACK, MPS_LINALG, NOT_IMPLEMENTED),
     markers=(BACKEND,),
     required=frozenset({Kind.DEVICE_FALLBACK}),
     prove=prove,

@@ -117,7 +117,7 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
 
 def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An exception of the compiler that ended the program: the last lines of a Python traceback."""
-    if parse(record.text):
+    if parse(record.text) or unprefixed.of_old_break(record):
         return
     error, said = match["error"], match["reason"].strip()
     if "recompile limit exceeded" in said or error.endswith(

@@ -17,6 +17,7 @@ from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, o
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, further, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
     UserStack,
+    frames,
     is_library,
     library_frames,
     told_by,
@@ -148,13 +149,17 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     From 2.4 the same words close the warning of `Tensor.item()`, which has no artifact.
     """
     log = opened(record.text, match, "graph_breaks", None)
-    if not log or (log.artifact is None and log.pid is not None):
+    if log and (log.artifact is not None or log.pid is None):
+        more = messages(record, log, LONGEST_BREAK, until="Graph break")
+    elif not log and (log := unprefixed.unprefixed(record, match, unprefixed.FRAME, "graph_breaks")):
+        more = unprefixed.rest_of_old_break(record, LONGEST_BREAK)
+    else:
         return
-    lines = [match["rest"] or "", *messages(record, log, LONGEST_BREAK, until="Graph break")]
+    lines = [match["rest"] or "", *more]
     own = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
     stack = user_stack(lines[:own])
     said = match["reason"].strip()
-    given_up = said == "skip:"  # 2.7: the frame, for what was raised first
+    given_up = said == "skip:"  # 2.3 to 2.7: the frame, for what was raised first
     raised_at = [at for at in range(own, len(lines)) if RAISED.match(lines[at])]
     cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
@@ -162,7 +167,14 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else None
     told = told_by(stack._replace(innermost=where), *called, op=op)
-    yield base(rule, record, log, **told, reason=reason or None)
+    report = base(rule, record, log, **told, reason=reason or None)
+    yield report
+    outermost = [line for line in lines[:own] if 'File "' in line][:1] if given_up else []
+    for frame in frames(outermost):
+        why = f"the whole frame runs in eager ({reason})" if reason else "the whole frame runs in eager"
+        name = frame.function or "*"
+        facts = _in_eager("torch/frame-skipped", why, hint=True, op=name, names=(name,))
+        yield report._replace(**facts, stack=_from(report.stack, name), location=frame)
 
 
 def _reason(lines: Sequence[str]) -> tuple[str, str | None]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from re import Match
 
-from fallback_gate.compilers.torch.log import LogRecord
+from fallback_gate.compilers.torch.log import RAISED, LogRecord
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
 BREAK = Pattern(r"Graph Break Reason: \S")
 LIMIT = Pattern(r"\s+function: '.{1,300}' \(.{1,500}:\d{1,9}\)\s*$")
+FRAME = Pattern(r'  File "[^"]{1,500}", line \d{1,9}')
 GIVEN_UP = Pattern(r"due to:\s*$")
 _NEXT = ("Graph break in user code at ", "Graph break (user stack suppressed ")
 
@@ -29,6 +30,24 @@ def unprefixed(
     if second is None or not below.match(second.text):
         return None
     return LogRecord("", record.text, "W", None, "", artifact)
+
+
+def rest_of_old_break(record: Record, limit: int) -> Iterator[str]:
+    """The further lines of a graph break up to 2.7: the user's frames, then a traceback to the error that it ends in."""
+    for line in record.following(limit):
+        inside = line.text.startswith(("  ", "Traceback (most recent call last)"))
+        if inside or RAISED.match(line.text):
+            yield line.text
+        if not inside:
+            return
+
+
+def of_old_break(record: Record) -> bool:
+    """Whether an error ends such a traceback: the program went on."""
+    for line in record.preceding(200):
+        if not line.text.startswith(("  ", "Traceback (most recent call last)")):
+            return line.text.startswith("Graph break: ") and line.text.rstrip().endswith("from user code at:")
+    return False
 
 
 def rest_of_break(record: Record, limit: int) -> Iterator[Line]:
