@@ -27,6 +27,7 @@ MODULES = (  # that declare a `READER`, or several in `READERS`
     "tvm.build",
     "tvm.target",
     "runtimes.onnxruntime",
+    "runtimes.webnn",
     "runtimes.openvino",
     "runtimes.openvino_torch",
     "runtimes.jax_xla",
