@@ -36,6 +36,7 @@ MODULES = (  # that declare a `READER`, or several in `READERS`
     "runtimes.executorch",
     "runtimes.tilelang",
     "runtimes.triton",
+    "runtimes.tinygrad",
     "runtimes.iree",
     "amd.migraphx",
     "amd.miopen",

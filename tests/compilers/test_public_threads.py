@@ -242,3 +242,34 @@ def test_a_kernel_s_type_is_told_behind_the_compiler_s_own_error(read: Read) -> 
 )
 def test_the_share_that_an_npu_takes(line: str, events: int, read: Read) -> None:
     assert told(read(line)) == [("device_fallback", "*")] * events
+
+
+TRITON = '  File "/opt/venv/triton/backends/amd/compiler.py", line 244, in make_ttgir'
+
+
+@pytest.mark.parametrize(
+    ("frames", "events"),
+    [
+        ([TRITON, "    pm.run(mod)"], 1),
+        (['  File "/opt/venv/torch/_inductor/runtime/triton_heuristics.py", line 600, in f', TRITON], 0),
+        (['  File "/opt/venv/mlir/run.py", line 1, in make_ttgir'], 0),
+    ],
+)
+def test_passes_of_triton_that_fail_without_a_diagnostic(frames: list[str], events: int, read: Read) -> None:
+    said = read("Traceback (most recent call last):", *frames, "RuntimeError: PassManager::run failed")
+    found = [report.reason for report in said.reports if report.compiler == "triton"]
+    assert found == ["PassManager::run failed in make_ttgir"] * events
+
+
+@pytest.mark.parametrize(
+    ("lines", "ops"),
+    [
+        (["error lowering Ops.SINK", "tensor operations:", "(cat, conv2d)"], ["cat"]),
+        (["error lowering Ops.SINK", "tensor operations:", "()"], ["*"]),
+        (["error lowering Ops.SINK", "and no more"], []),
+        (["RuntimeError: compile failed: nvrtc: error: x"], []),
+        (['  File "/opt/tinygrad/tinygrad/device.py", line 9, in f', "RuntimeError: compile failed: x"], ["*"]),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_tinygrad_could_not_make(lines: list[str], ops: list[str], read: Read) -> None:
+    assert [report.op for report in read(*lines).reports if report.compiler == "tinygrad"] == ops

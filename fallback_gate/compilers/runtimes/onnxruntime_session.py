@@ -217,6 +217,15 @@ THROWN = Rule(
     ),
 )
 
+
+def when_run(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """What the provider says; not where OpenVINO's own exception follows, which its reader reads."""
+    reason = match["cann"] or match["openvino"]
+    below = next((line.text for line in record.following(1)), "")
+    if "Exception from " not in reason and "Exception from " not in below:
+        yield by_reason(rule, record, match, reason)._replace(hint=True)
+
+
 WHEN_RUN = Rule(
     id="onnxruntime/not-compiled-when-run",
     compiler=NAME,
@@ -235,13 +244,13 @@ WHEN_RUN = Rule(
     matches=(
         "2024-05-09 07:05:28.1 [E:onnxruntime:, sequential_executor.cc:516 ExecuteKernel] Non-zero status code returned while running main_graph_1 node. Name:'CANNExecutionProvider_main_graph_1_0' Status Message: CANN Graph error executing ge::aclgrphParseONNXFromMem(string_model.data(), string_model.size(), parser_params, graph)",
         "[OpenVINO-EP] [OpenVINO-EP] Exception while Reading network: invalid external data",
+        "[OpenVINO-EP]  Exception while Loading Network for graph: OpenVINO-EP-subgraph_1: no such device",
+    ),
+    ignores=(
+        "Exception while Reading network: timed out",
         "[OpenVINO-EP]  Exception while Loading Network for graph: OpenVINO-EP-subgraph_1Exception from src/inference/src/core.cpp:102",
     ),
-    ignores=("Exception while Reading network: timed out",),
-    # Where the library's own line quotes it, that one tells.
-    read=lambda rule, record, match: (
-        by_reason(rule, record, match, match["cann"] or match["openvino"])._replace(hint=True),
-    ),
+    read=when_run,
 )
 
 RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK, THROWN, WHEN_RUN)

@@ -30,6 +30,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.runtimes import triton_errors
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -214,42 +215,6 @@ FAILED = Rule(
     read=placed,
 )
 
-
-def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The kernel that the error quotes below its first line, and the reason under the caret."""
-    name, reason, under = "", None, False
-    for line in record.following(40):
-        if kernel := _DEF.match(line.text):
-            name = name or kernel["name"]
-        if under and line.text.strip():
-            reason = line.text.strip()[:500]
-            break
-        under = line.text.strip() == "^"
-    report = by_groups(rule, record, match)._replace(reason=reason or match["why"])
-    if name:
-        yield report._replace(op=name, names=(name,), stack=(name,))
-    else:
-        yield report._replace(scope=Scope.UNKNOWN)
-
-
-REFUSED = Rule(
-    id="triton/compilation-error",
-    compiler=NAME,
-    anchor=("triton.compiler.errors.",),
-    pattern=r"^triton\.compiler\.errors\.(?P<why>CompilationError|CompileTimeAssertionFailure|UnsupportedLanguageConstruct)\b",
-    kind=Kind.COMPILE_ERROR,
-    shared_anchor=True,
-    scope=Scope.OPERATOR,
-    meaning="The kernel uses what this Triton or this chip lacks, and was not compiled: the program ended, or its author caught the error and went on without it.",
-    help="The text under the caret says what is lacking.",
-    seen_in="3.3 and 3.8 (run), an exception",
-    matches=(
-        "triton.compiler.errors.CompilationError: at 1:0:\ndef conv1x1(x, w, o, BM: tl.constexpr, BN: tl.constexpr):\n^\nValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')\")",
-    ),
-    ignores=("from triton.compiler.errors import CompilationError",),
-    read=refused,
-)
-
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
 SETTING = (
     "MLIR_ENABLE_DIAGNOSTICS=warnings,remarks TRITON_ALWAYS_COMPILE=1, and a marker in the policy for the end"
@@ -268,7 +233,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, REFUSED),
+    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, *triton_errors.RULES),
     markers=(),
     required=REQUIRED,
     prove=prove,
