@@ -152,3 +152,124 @@ def test_a_terminal_that_broke_the_line_hides_no_operator(read: Read) -> None:
         "ill fall back to run on the CPU. This may have performance implications. (function npu_cpu_fallback)",
     )
     assert told(said) == [("device_fallback", "torchvision::nms")]
+
+
+SHARP = "Microsoft.ML.OnnxRuntime.OnnxRuntimeException: [ErrorCode:"
+JAVA = "ai.onnxruntime.OrtException: Error code - ORT_"
+WEB = "Error: Can't create a session. ERROR_CODE: 9, ERROR_MESSAGE: "
+
+
+@pytest.mark.parametrize("head", [SHARP + "NotImplemented] ", JAVA + "NOT_IMPLEMENTED - message: ", WEB])
+@pytest.mark.parametrize(
+    ("reason", "op"),
+    [
+        ("Could not find an implementation for ConvInteger(10) node with name 'Conv_0_quant'", "ConvInteger"),
+        ("Fatal error: com.acme:GateAttn(-1) is not a registered function/op", "GateAttn"),
+        ("CoreML static output shape is too large", "CoreMLExecutionProvider"),
+        ("no such thing", "*"),
+    ],
+)
+def test_a_session_that_another_language_could_not_make(head: str, reason: str, op: str, read: Read) -> None:
+    assert told(read(head + reason)) == [("compile_error", op)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        SHARP + "InvalidArgument] Got invalid dimensions for input: x",
+        SHARP + "RuntimeException] Non-zero status code returned while running Add node. Name:'Add_0'",
+        JAVA + "INVALID_ARGUMENT - message: Load model from m.onnx failed:Load model m.onnx failed",
+        "failed to call OrtRun(). ERROR_CODE: 2, ERROR_MESSAGE: Got invalid dimensions for input: x",
+    ],
+)
+def test_an_error_of_a_run_is_no_failed_session(line: str, read: Read) -> None:
+    assert told(read(line)) == []
+
+
+def test_the_library_s_own_line_within_an_exception_tells_once(read: Read) -> None:
+    said = read(SHARP + "RuntimeException] x.cpp:11 [ONNXRuntimeError] : 1 : FAIL : Could not compile")
+    assert told(said) == [("compile_error", "*")]
+
+
+@pytest.mark.parametrize(
+    ("line", "op"),
+    [
+        ("Missing operator: [4] aten::native_dropout.out", "aten::native_dropout"),
+        ("[operator_registry.cpp:256] kernel 'acme::gate.Tensor_out' not found.", "acme::gate"),
+        (
+            "RuntimeError: Node aten_linear_default with op <EdgeOpOverload: aten.linear.default>: schema = aten::linear(Tensor x) -> Tensor was not decomposed or delegated.",
+            "aten::linear",
+        ),
+    ],
+)
+def test_an_operator_that_executorch_has_no_kernel_for(line: str, op: str, read: Read) -> None:
+    assert told(read(line)) == [("compile_error", op)]
+
+
+@pytest.mark.parametrize(
+    ("place", "what", "ops"),
+    [
+        ("m.mlir:3:4", "tensor.from_elements", ["tensor.from_elements"]),
+        ("<unknown>:0", "torch.constant.float", ["torch.constant.float"]),
+        ("<unknown>:0", "torch.aten.sort", ["aten::sort"]),
+        ("<unknown>:0", "arith.addf", []),
+        ("m.mlir:3:4", "tf.Foo", []),
+        ("k.py:3:4", "hal.interface.constant.load", ["hal.interface.constant.load"]),
+    ],
+)
+def test_operations_that_mlir_does_not_legalize(place: str, what: str, ops: list[str], read: Read) -> None:
+    said = read(f"{place}: error: failed to legalize operation '{what}'")
+    assert [report.op for report in said.reports if report.compiler == "iree"] == ops
+
+
+def test_a_kernel_s_type_is_told_behind_the_compiler_s_own_error(read: Read) -> None:
+    head = "E40021: Failed to compile Op [Select121]. (oppath: [Compile /opt/opp/select.py failed with errormsg/stack: File x"
+    stack = ['    raise RuntimeError("no src")', "", "RuntimeError: no src', 'errPcause': ' '}"]
+    assert told(read(head, *stack, "], optype: [Select])")) == [("compile_error", "Select")]
+    end = "        Solution: See the host log for details"
+    assert told(read(head, *stack, end, "], optype: [Add])")) == [("compile_error", "Select121")]
+
+
+@pytest.mark.parametrize(
+    ("line", "events"),
+    [
+        ("Number of operators supported by VAIML: 1157 (95.699%)", 1),
+        ("Number of operators supported by VAIML: 0(0.000%)", 1),
+        ("Number of operators offloaded by VAIML: 122 (100.000%)", 0),
+        ("Number of subgraphs with compilation errors (fall back to CPU): 0", 0),
+        ("Number of subgraphs with compilation errors (fall back to CPU): 2", 1),
+    ],
+)
+def test_the_share_that_an_npu_takes(line: str, events: int, read: Read) -> None:
+    assert told(read(line)) == [("device_fallback", "*")] * events
+
+
+TRITON = '  File "/opt/venv/triton/backends/amd/compiler.py", line 244, in make_ttgir'
+
+
+@pytest.mark.parametrize(
+    ("frames", "events"),
+    [
+        ([TRITON, "    pm.run(mod)"], 1),
+        (['  File "/opt/venv/torch/_inductor/runtime/triton_heuristics.py", line 600, in f', TRITON], 0),
+        (['  File "/opt/venv/mlir/run.py", line 1, in make_ttgir'], 0),
+    ],
+)
+def test_passes_of_triton_that_fail_without_a_diagnostic(frames: list[str], events: int, read: Read) -> None:
+    said = read("Traceback (most recent call last):", *frames, "RuntimeError: PassManager::run failed")
+    found = [report.reason for report in said.reports if report.compiler == "triton"]
+    assert found == ["PassManager::run failed in make_ttgir"] * events
+
+
+@pytest.mark.parametrize(
+    ("lines", "ops"),
+    [
+        (["error lowering Ops.SINK", "tensor operations:", "(cat, conv2d)"], ["cat"]),
+        (["error lowering Ops.SINK", "tensor operations:", "()"], ["*"]),
+        (["error lowering Ops.SINK", "and no more"], []),
+        (["RuntimeError: compile failed: nvrtc: error: x"], []),
+        (['  File "/opt/tinygrad/tinygrad/device.py", line 9, in f', "RuntimeError: compile failed: x"], ["*"]),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_tinygrad_could_not_make(lines: list[str], ops: list[str], read: Read) -> None:
+    assert [report.op for report in read(*lines).reports if report.compiler == "tinygrad"] == ops

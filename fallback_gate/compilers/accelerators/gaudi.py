@@ -182,12 +182,29 @@ IROPE = Rule(
     read=shared.called("irope", "attention"),
 )
 
+NOT_COMPILED = Rule(
+    id="gaudi/graph-not-compiled",
+    compiler=NAME,
+    anchor=("Graph compile failed. synStatus=",),
+    pattern=r"(?P<reason>Graph compile failed\. synStatus=\s{0,4}\S.{0,200})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The graph compiler refused the graph: the program ends, or its author caught the error.",
+    help="The log of the graph compiler (HABANA_LOGS, or ENABLE_CONSOLE=true with LOG_LEVEL_ALL=4) names the node.",
+    seen_in=f"{SEEN} and public threads, an exception",
+    matches=(
+        "RuntimeError: Graph compile failed. synStatus=synStatus 26 [Generic failure]. ",
+        "[19:08:34.165045][PT_BRIDGE       ][error][tid:44F8A] /npu-stack/pytorch-integration/backend/synapse_helpers/graph.cpp: 599Graph compile failed. synStatus=synStatus 26 [Generic failure]. compile",
+    ),
+    ignores=("@pytest.mark.xfail(reason='Graph compile failed. synStatus 26')",),
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.OP_FALLBACK})
 WHY = "the statistics go to the console only with ENABLE_CONSOLE=true, and only where something fell back"
 
 READER = Reader(
     name=NAME,
-    rules=(STATISTICS, STEP_MARKER, DENIED, EAGER_NODE, LEAF_VIEW, EAGER_ERROR, PT2E, IROPE),
+    rules=(STATISTICS, STEP_MARKER, DENIED, EAGER_NODE, LEAF_VIEW, EAGER_ERROR, PT2E, IROPE, NOT_COMPILED),
     markers=(),
     required=REQUIRED,
     prove=shared.unshown(WHY, STRICT, *REQUIRED),

@@ -79,12 +79,18 @@ NO_ENGINE = Rule(
     read=typed,
 )
 
-_OPTYPE = Pattern(r"^\(optype: \[(?P<type>\w{1,128})\]")
+_OPTYPE = Pattern(r"(?:^\(|\], )optype: \[(?P<type>\w{1,128})\]")
+_MOST_OF_A_STACK = 40  # lines of the kernel compiler's error, within the brackets of `oppath`
 
 
 def not_compiled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operator's type where that is told, else the kernel's name, which has it with a number behind."""
-    if told := _OPTYPE.search(match["reason"]):
+    told = _OPTYPE.search(match["reason"])
+    if told is None and "(oppath: [" in match["reason"]:
+        for line in record.following(_MOST_OF_A_STACK):
+            if line.text.startswith(" " * 8) or (told := _OPTYPE.search(line.text)):
+                break
+    if told:
         yield named(rule, record, match, told["type"], match["op"])._replace(site=match["op"])
     else:
         yield from of_op(rule, record, match)

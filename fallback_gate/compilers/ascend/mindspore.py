@@ -5,7 +5,8 @@ r"""mindspore: MindSpore's graph mode: code that the interpreter runs, and kerne
             a = np.array([1, 2, 3])
 
 **What falls back.** Syntax that the graph compiler does not know (NumPy calls, `asnumpy()`, Python objects)
-is run by the Python interpreter in the midst of the graph. A kernel that the device lacks is taken by the CPU.
+is run by the Python interpreter in the midst of the graph. A kernel that the device lacks is taken by the CPU; one that
+no unit has ends the program, with an exception.
 
 **At which setting it speaks.** Up to 1.9 as a warning, by default. In 2.x at INFO (`GLOG_v=1`), or as an
 error message with `MS_DEV_FALLBACK_DUMP_NODE=1`, which lists the code after parsing and after optimizing.
@@ -139,6 +140,60 @@ MOVED = Rule(
 )
 
 
+def without_kernel(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The kernel's type, from a node's name or told by itself."""
+    node = match["chosen"] or match["none"] or match["cpu"]
+    layer, _, last = node.rpartition("/")
+    kernel = last.rpartition("-op")[0] or last
+    report = named(rule, record, match, kernel, node)
+    yield report._replace(site=node, layer=layer or None, reason=match["reason"] or report.reason)
+
+
+NO_KERNEL = Rule(
+    id="mindspore/no-kernel",
+    compiler=NAME,
+    anchor=(
+        "Can not select a valid kernel info for [",
+        "Can not find any available kernel info for: ",
+        "Not registered CPU kernel: op[",
+    ),
+    pattern=r"Can not select a valid kernel info for \[(?P<chosen>[^\]\s]{1,512})\] in AI CORE or AI CPU"
+    r"|Can not find any available kernel info for: (?P<none>[\w/.-]{1,511}\w)(?:\.? (?P<reason>Maybe the operator is not supported on Ascend platform))?"
+    r"|(?:\bError: |^\[ERROR\] ).{0,400}Not registered CPU kernel: op\[(?P<cpu>\w{1,128})\]!",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The device has no kernel for the operator with these types or shapes: the graph is not compiled.",
+    help="Cast the inputs to a type that the device takes (the candidates are listed below the line), or replace the operator.",
+    seen_in="1.3 to 2.3 (source and public threads), an exception",
+    matches=(
+        "TypeError: Can not select a valid kernel info for [Default/gate/ScatterNdUpdate-op12] in AI CORE or AI CPU kernel info candidates list.",
+        "RuntimeError: Can not find any available kernel info for: Default/gate/Sort-op12. Maybe the operator is not supported on Ascend platform.",
+        "[ERROR] KERNEL(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/backend/kernel_compiler/cpu/cpu_kernel_factory.cc:157] GetSupportedKernelAttrList] Not registered CPU kernel: op[Sort]!",
+    ),
+    ignores=(
+        "[INFO] KERNEL(11,7f00,python):2026-01-01-00:00:00.000.000 [mindspore/ccsrc/plugin/device/cpu/kernel/cpu_kernel_factory.cc:57] CPUKernelAttrCheck] Not registered CPU kernel: op[Sort]!",
+    ),
+    read=without_kernel,
+)
+
+NO_TARGET = Rule(
+    id="mindspore/no-such-target",
+    compiler=NAME,
+    anchor=("Unsupported device target ",),
+    pattern=r"Unsupported device target (?P<op>\w{2,20})\. (?P<reason>This process only supports one of the \[.{0,200}?\])",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="MindSpore could not load the device that was asked for: the program ends, or goes on with another.",
+    help="The lines below it say which library is missing: source CANN's set_env.sh, and install the wheel for the device.",
+    seen_in="2.0 to 2.7 (source), an exception",
+    matches=(
+        "RuntimeError: Unsupported device target Ascend. This process only supports one of the ['CPU']. Please check whether the Ascend environment is installed and configured correctly",
+    ),
+    ignores=("Unsupported device target Ascend",),
+)
+
+
 MARKERS = (
     Marker(
         id="mindspore/compiled",
@@ -171,7 +226,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(INTERPRETED, MOVED),
+    rules=(INTERPRETED, MOVED, NO_KERNEL, NO_TARGET),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

@@ -100,6 +100,23 @@ GATHER = Rule(
     read=lambda rule, record, match: (named(rule, record, match, "gather", "all_gather"),),
 )
 
+NOT_CAPTURED = Rule(
+    id="torch-npu/not-captured",
+    compiler=NAME,
+    anchor=("Cannot run aclop operators during NPU graph capture",),
+    pattern=r"(?P<reason>Cannot run aclop operators during NPU graph capture)\. Current working aclop is (?P<op>\w{1,128})\.",
+    kind=Kind.CUDAGRAPH_SKIP,
+    scope=Scope.OPERATOR,
+    meaning="The operator is none of the newer library (aclnn), and no graph can hold it: the capture fails, and the program ends or runs eager.",
+    help="Set torch.npu.config.allow_internal_format = False before the model is made, or replace the operator.",
+    seen_in="torch_npu 2.5 to 2.7 (source and public threads), an exception",
+    matches=(
+        "RuntimeError: Cannot run aclop operators during NPU graph capture. Current working aclop is Fill. If you need this call to be captured, please try to set torch.npu.config.allow_internal_format = False.",
+    ),
+    ignores=("Cannot run aclop operators during NPU graph capture (Conv2D)",),
+    read=lambda rule, record, match: (named(rule, record, match, match["op"]),),
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 SETTING = "TORCH_NPU_FALLBACK_CPU_DISABLE=1, and a marker in the policy for the line that ends the run"
 
@@ -112,7 +129,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(DENIED, EXPLICIT, EAGER_BACKEND, GATHER),
+    rules=(DENIED, EXPLICIT, EAGER_BACKEND, GATHER, NOT_CAPTURED),
     markers=(),
     required=REQUIRED,
     prove=prove,

@@ -189,6 +189,24 @@ DISPATCH = Rule(
 )
 
 
+AHEAD = Rule(
+    id="tflite/not-compiled-ahead",
+    compiler=NAME,
+    anchor=("Skipping failed compilation for ",),
+    pattern=rf"^{BEFORE}Skipping failed compilation for (?P<op>\w{{3,80}})\. Error: (?P<reason>\S.{{0,300}})",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The compiler of this chip refused the model: the package has none for it, and the CPU or the GPU runs it there.",
+    help="Read the log that the line names; the vendor's SDK may be missing, or an operator.",
+    seen_in="ai-edge-litert 2.0 to 2.1 (source and public threads), printed with keep_going",
+    matches=(
+        "Skipping failed compilation for Qualcomm_SA8255. Error: apply_plugin failed to apply plugin. See /tmp/tmpx for details.",
+    ),
+    ignores=('print(f"Skipping failed compilation for {backend.target}. Error: {e}")',),
+)
+
+
 def selected(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """What a plugin takes of a subgraph."""
     yield Sighting(marker.id, record.position, (match[0], match["part"], match["all"]))
@@ -207,5 +225,5 @@ SELECTED = Marker(
     read=selected,
 )
 
-RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU, NO_GPU, DISPATCH)
+RULES = (QUALCOMM, ROLLED_BACK, OPENVINO, NOTHING, STRICT, DRIFT, WEBGPU, NO_GPU, DISPATCH, AHEAD)
 NAMES_WHAT_IS_LEFT = (QUALCOMM.id, OPENVINO.id, DRIFT.id, WEBGPU.id, NOTHING.id)

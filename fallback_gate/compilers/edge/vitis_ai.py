@@ -104,12 +104,49 @@ COUNTED = Rule(
     read=counted,
 )
 
+_WHOLE = {"100", "100.0", "100.00", "100.000"}
+
+
+def shared_out(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """A share below 100 %, or subgraphs that were dropped; not a line whose share is whole."""
+    share, dropped = match["share"], match["errors"] or match["more"]
+    if (share and share not in _WHOLE) or (dropped and int(dropped)):
+        yield by_groups(rule, record, match)._replace(hint=True, reason=match[0].strip())
+
+
+SHARE = Rule(
+    id="vitis-ai/share-of-vaiml",
+    compiler=NAME,
+    anchor=("by VAIML: ", "(fall back to CPU)"),
+    pattern=r"\bNumber of operators (?:supported|offloaded) by VAIML: \d{1,9} ?\((?P<share>\d{1,3}(?:\.\d{1,4})?)%\)"
+    r"|\bNumber of subgraphs (?:with compilation errors|below \d{1,3}% GOPs threshold) \(fall back to CPU\): (?P<errors>\d{1,9})\b"
+    r"|\bNumber of subgraphs above max number of subgraphs allowed ?\(\d{1,9}\): (?P<more>\d{1,9}) \(fall back to CPU\)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.UNKNOWN,
+    meaning="The compiler of the NPU takes a part of the operators: the others run on the CPU.",
+    help=COUNTED.help,
+    seen_in="Ryzen AI 1.5 to 1.7, Vitis AI for Versal AI Edge Gen 2 (public logs and tutorials), where the model is compiled",
+    matches=(
+        "Number of operators supported by VAIML: 1157 (95.699%)",
+        "Number of subgraphs with compilation errors (fall back to CPU): 2",
+        "Number of subgraphs above max number of subgraphs allowed(7): 3 (fall back to CPU)",
+    ),
+    ignores=(
+        "Number of operators supported by VAIML: 122 (100.000%)",
+        "Number of subgraphs below 20% GOPs threshold (fall back to CPU): 0",
+        "GOPs supported by VAIML: 180.261 (99.100%)",
+    ),
+    at_least=True,
+    shared_anchor=True,
+    read=shared_out,
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 WHY = "operators that no device could take are counted in the subgraphs, and not named"
 
 READER = Reader(
     name=NAME,
-    rules=(ON_CPU, COUNTED),
+    rules=(ON_CPU, COUNTED, SHARE),
     markers=(),
     required=REQUIRED,
     prove=shared.unended(WHY, "", *REQUIRED),

@@ -9,7 +9,7 @@ operator, occurrences in delegated graphs, occurrences in those that are not.
 
 **What falls back.** An operator outside the delegates runs as a portable kernel, a plain loop, on the CPU.
 
-**At which setting it speaks.** The table: where the program prints it. Reasons: with
+**At which setting it speaks.** Kernels that lack: always. The table: where the program prints it. Reasons: with
 `XnnpackPartitioner(verbose=True)` and logging at DEBUG.
 
 **When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
@@ -30,6 +30,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
+from fallback_gate.compilers.runtimes import executorch_errors
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
@@ -146,48 +147,6 @@ WHY = Rule(
     ),
 )
 
-_QUOTED = Pattern(r"'(?P<op>[\w.:]{1,200})'")
-
-
-def missing(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """Each operator of the printed set."""
-    report = by_groups(rule, record, match)
-    rest, left = match["listed"], 200
-    while left and (found := _QUOTED.search(rest)):
-        op = found["op"]
-        yield report._replace(op=op, names=(op, op.rpartition("::")[2]), reason="it has no out variant")
-        rest, left = rest[found.end() :], left - 1
-
-
-MISSING = Rule(
-    id="executorch/no-out-variant",
-    compiler=NAME,
-    anchor=("Missing out variants: {",),
-    pattern=r"RuntimeError: Missing out variants: \{(?P<listed>[^{}]{1,10000})\}",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.OPERATOR,
-    meaning="ExecuTorch can't lower the operator: there is no program.",
-    help="Register an out variant of the operator (torch.library), or rewrite it.",
-    seen_in="1.5 (run), an exception",
-    matches=("RuntimeError: Missing out variants: {'acme::gate_attn'}",),
-    read=missing,
-)
-
-NOT_INITIALISED = Rule(
-    id="executorch/backend-not-initialised",
-    compiler=NAME,
-    anchor=("Init failed for backend ",),
-    pattern=r"(?P<reason>Init failed for backend (?P<op>\w{1,80}): (?:0x)?[0-9a-f]{1,8})\s*$",
-    kind=Kind.COMPILE_ERROR,
-    shared_anchor=True,
-    scope=Scope.PROGRAM,
-    meaning="The delegate can't load the part of the program that was lowered for it: the method is not loaded.",
-    help="The lines above it tell what the delegate lacks; link it with its libraries, and lower again for this device and version.",
-    seen_in="0.1 to 1.5 (source and public threads), ERROR",
-    matches=("[method.cpp:114] Init failed for backend CoreMLBackend: 0x23",),
-    ignores=("bgfx::init failed for backend Vulkan",),
-)
-
 MARKERS = (
     Marker(
         id="executorch/table-printed",
@@ -249,7 +208,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(OUTSIDE, WHY, MISSING, NOT_INITIALISED),
+    rules=(OUTSIDE, WHY, *executorch_errors.RULES),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

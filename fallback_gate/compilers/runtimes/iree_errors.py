@@ -48,9 +48,20 @@ _OPAQUE = Pattern(
 )
 
 
+# Dialects of torch-mlir and IREE, and those that come in through them; others are read in a module's own file only, since
+# every compiler that is built on MLIR has this wording.
+_OWN = Pattern(
+    r"^(?:torch|torch_c|tm_tensor|linalg|stablehlo|tosa|iree_\w{1,30}|flow|stream|hal|util|vm|vmvx)$"
+)
+_OF_OTHERS = {"tf", "tfl", "tf_executor", "tt", "ttg", "ttng"}
+_MODULES = (".mlir", ".mlirbc", "<stdin>")
+
+
 def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operation; where it is torch-mlir's opaque operator, what that one stands for, from the lines below."""
-    what = match["what"]
+    what, file = match["what"], file_of(match) if match["at"] else ""
+    if not _OWN.match(match["dialect"]) and (match["dialect"] in _OF_OTHERS or not file.endswith(_MODULES)):
+        return
     if what == "torch.operator":
         for line in record.following(4):
             if named := _OPAQUE.search(line.text):
@@ -59,9 +70,9 @@ def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
     yield by_groups(rule, record, match)._replace(
         op=_spelled(what)[0],
         names=tuple(dict.fromkeys((*_spelled(what), match["what"]))),
-        files=(file_of(match),),
+        files=(file,) if file else (),
         reason=match["why"],
-        location=Location(file_of(match), int(match["at"])),
+        location=Location(file, int(match["at"])) if match["at"] else None,
     )
 
 
@@ -69,8 +80,8 @@ NOT_LEGALIZED = Rule(
     id="iree/not-legalized",
     compiler=NAME,
     anchor=("failed to legalize operation ",),
-    pattern=PLACE
-    + r"error: (?P<why>failed to legalize operation '(?P<what>(?:torch|iree_\w{1,30}|linalg|stablehlo|tosa)\.[\w.]{1,200})')",
+    pattern=r"(?:\"?:(?P<at>\d{1,9}):\d{1,9}\)?|<unknown>:0): "
+    r"error: (?P<why>failed to legalize operation '(?P<what>(?P<dialect>[a-z]\w{1,30})\.[\w.]{1,200})')",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="No pattern lowers the operation: nothing is compiled.",
@@ -80,8 +91,13 @@ NOT_LEGALIZED = Rule(
         "bad.mlir:2:8: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n  %0 = torch.operator \"torch.aten.special_bessel_y1\"(%a) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>",
         "custom.mlir:6:10: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n    %2 = torch.operator \"onnx.Optional\"(%1) : (!torch.none) -> !torch.none",
         "model.mlir:12:10: error: failed to legalize operation 'torch.aten.special_bessel_j0' that was explicitly marked illegal",
+        "model.mlir:12:10: error: failed to legalize operation 'tensor.from_elements' that was explicitly marked illegal",
+        "<unknown>:0: error: failed to legalize operation 'torch.constant.float'",
     ),
-    ignores=("<unknown>:0: error: failed to legalize operation 'tf.Foo'",),
+    ignores=(
+        "<unknown>:0: error: failed to legalize operation 'tf.Foo'",
+        "kernel.py:12:4: error: failed to legalize operation 'arith.addf'",
+    ),
     read=not_legalized,
 )
 
@@ -135,7 +151,7 @@ def _spelled(what: str) -> tuple[str, ...]:
     """The names of an operation: `torch.aten.sort` is `aten::sort`."""
     dialect, _, rest = what.partition(".")
     namespace, _, name = rest.partition(".")
-    if dialect != "torch" or not name:
+    if dialect != "torch" or not name or namespace == "constant":
         return (what,)
     name = name.partition(".")[0]
     return (f"{namespace}::{name}", what, name)

@@ -20,7 +20,8 @@ session whose providers the program prints.
 provider was asked for: print `session.get_providers()`. A profile shows what ran, and proves no absence. A provider may itself use the
 CPU (CoreML, OpenVINO's AUTO): its own log must tell.
 
-The Rust crate `ort` writes the same messages by `tracing`, with `ort::logging: ` before each; these are read too.
+The Rust crate `ort` writes the same messages by `tracing`, with `ort::logging: ` before each; these are read too, and
+the exceptions of the JavaScript, C# and Java bindings.
 
 Wording seen in 1.17, 1.20, 1.23, 1.24, 1.27, 1.30, 1.31 and 1.32 (run), older forms in the source of 1.4 to 1.12.
 """
@@ -33,6 +34,7 @@ from re import Match
 
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Sighting
 from fallback_gate.compilers.runtimes import (
+    onnxruntime_bindings,
     onnxruntime_capability,
     onnxruntime_nodes,
     onnxruntime_placement,
@@ -121,6 +123,7 @@ RULES = (
     *onnxruntime_capability.RULES,
     *onnxruntime_qnn.RULES,
     *onnxruntime_session.RULES,
+    *onnxruntime_bindings.RULES,
 )
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK, Kind.COMPILE_ERROR})
 SETTING = "SessionOptions.log_severity_level = 0, and session.get_providers() printed"

@@ -40,7 +40,7 @@ COUNTED = Rule(
     compiler=NAME,
     anchor=("umber of partitions supported by ",),
     pattern=HEAD
-    + r"(?:(?:CoreML|Nnapi)ExecutionProvider::GetCapability, number of partitions supported by \w{2,20}: \d{1,9},? "
+    + r"(?:(?:CoreML|Nnapi|WebNN)ExecutionProvider::GetCapability, number of partitions supported by \w{2,20}: \d{1,9},? "
     r"number of nodes in the graph: (?P<all>\d{1,9}),? (?P<reason>number of nodes supported by \w{2,20}: (?!(?P=all)\b)\d{1,9})"
     r"|Number of partitions supported by QNN EP: (?:0\b(?!,)|(?P<parts>\d{1,9}), number of nodes in the graph: (?P<total>\d{1,9}), "
     r"number of nodes supported by QNN: (?P<qnn>(?!(?P=total)\b)\d{1,9})))",
@@ -52,6 +52,8 @@ COUNTED = Rule(
     matches=(
         _W
         + "coreml_execution_provider.cc:107 GetCapability] CoreMLExecutionProvider::GetCapability, number of partitions supported by CoreML: 88 number of nodes in the graph: 1504 number of nodes supported by CoreML: 933",
+        _W
+        + "webnn_execution_provider.cc:180 GetCapability] WebNNExecutionProvider::GetCapability, number of partitions supported by WebNN: 7 number of nodes in the graph: 123 number of nodes supported by WebNN: 111",
         _W
         + "nnapi_execution_provider.cc:200 GetCapability] NnapiExecutionProvider::GetCapability, number of partitions supported by NNAPI: 3 number of nodes in the graph: 42 number of nodes supported by NNAPI: 40",
         "2026-11-30 00:23:11.0 [I:onnxruntime:, qnn_execution_provider.cc:1152 GetCapability] Number of partitions supported by QNN EP: 3, number of nodes in the graph: 60, number of nodes supported by QNN: 58",

@@ -169,7 +169,7 @@ _PROVIDERS = {
     "openvino": "OpenVINOExecutionProvider", "qnn": "QNNExecutionProvider", "cann": "CANNExecutionProvider",
     "dnnl": "DnnlExecutionProvider", "vitisai": "VitisAIExecutionProvider", "webgpu": "WebGpuExecutionProvider",
     "js": "JsExecutionProvider", "dml": "DmlExecutionProvider", "coreml": "CoreMLExecutionProvider",
-    "nodeunit": "QNNExecutionProvider", "nnapi": "NnapiExecutionProvider",
+    "nodeunit": "QNNExecutionProvider", "nnapi": "NnapiExecutionProvider", "webnn": "WebNNExecutionProvider",
 }  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def of_library(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
     """The provider by the name of its library."""
     name = provider_named(match["library"])
     yield by_groups(rule, record, match)._replace(
-        op=name, names=(name,), reason=match["reason"].strip() or match["what"]
+        op=name, names=(name,), reason=match["reason"].strip() or match.groupdict().get("what")
     )
 
 
@@ -122,6 +122,41 @@ NOT_CREATED = Rule(
     ignores=("Failed to create session",),
 )
 
+NOT_FOUND = Rule(
+    id="onnxruntime/provider-not-found",
+    compiler=NAME,
+    anchor=(" able to be loaded. ",),
+    pattern=r"\b[A-Z]{2,12}_(?:PATH|HOME) is set but (?P<library>[A-Za-z]{2,12}) wasn'?t able to be loaded\. (?P<reason>Please install .{0,400})",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The provider's library did not load: the session is not made, or the Python layer makes it anew without the provider.",
+    help=NOT_LOADED.help,
+    seen_in="1.10 to 1.22 (source and public threads), an exception",
+    matches=(
+        "RuntimeError: /onnxruntime_src/onnxruntime/python/onnxruntime_pybind_state.cc:1087 onnxruntime::python::CreateExecutionProviderInstance(...) ROCM_PATH is set but ROCM wasn't able to be loaded. Please install the correct version of ROCM and MIOpen as mentioned in the GPU requirements page",
+    ),
+    ignores=("CUDA_PATH is set but the module was not able to be loaded. ",),
+    read=lambda rule, record, match: (next(iter(of_library(rule, record, match)))._replace(hint=True),),
+)
+
+NO_CODE = Rule(
+    id="onnxruntime/provider-without-code",
+    compiler=NAME,
+    anchor=("execution provider can only be used to generate ORT format model",),
+    pattern=r"\] (?P<library>\w{2,20}) execution provider (?P<reason>can only be used to generate ORT format model in this build)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="This build takes nodes for the provider and can't run them: a session with such nodes fails when it runs.",
+    help="Run the model on the device; off it, ask for another provider.",
+    seen_in="1.7 to 1.22 (source and public threads), WARNING",
+    matches=(
+        "2021-09-09 17:55:25.6 [W:onnxruntime:Default, onnxruntime_pybind_state.cc:661 onnxruntime::python::CreateExecutionProviderInstance] NNAPI execution provider can only be used to generate ORT format model in this build.",
+    ),
+    ignores=("- Note: NnapiExecutionProvider can only be used to generate ORT format model in this build",),
+    read=of_library,
+)
+
 NOT_AVAILABLE = Rule(
     id="onnxruntime/provider-not-available",
     compiler=NAME,
@@ -157,4 +192,4 @@ NONE_OF_TENSORRT = Rule(
     ),
 )
 
-RULES = (RETRIED, NOT_LOADED, NOT_CREATED, NOT_AVAILABLE, NONE_OF_TENSORRT)
+RULES = (RETRIED, NOT_LOADED, NOT_CREATED, NOT_FOUND, NO_CODE, NOT_AVAILABLE, NONE_OF_TENSORRT)

@@ -123,10 +123,10 @@ def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     Not of a line of the log itself, nor of the block of a retry, both of which have rules of their own.
     """
     if not _TOLD_ELSEWHERE.search(record.text[: match.start()]):
-        yield _by_reason(rule, record, match, match["reason"] or match["load"])
+        yield by_reason(rule, record, match, match["reason"] or match["load"])
 
 
-def _by_reason(rule: Rule, record: Record, match: Match[str], reason: str) -> Report:
+def by_reason(rule: Rule, record: Record, match: Match[str], reason: str) -> Report:
     """The report of an error, by what its text names."""
     if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason) or _NHWC.search(reason):
         return of_operator(rule, record, match, op["op"], op["name"])[0]._replace(
@@ -213,8 +213,44 @@ THROWN = Rule(
         "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Node 'Conv_1' OpType:Conv with domain:com.ms.internal.nhwc was inserted using the NHWC format as requested by QNNExecutionProvider, but was not selected by that EP.",
     ),
     read=lambda rule, record, match: (
-        _by_reason(rule, record, match, match["logged"] or match["nhwc"] or match["bare"]),
+        by_reason(rule, record, match, match["logged"] or match["nhwc"] or match["bare"]),
     ),
 )
 
-RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK, THROWN)
+
+def when_run(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """What the provider says; not where OpenVINO's own exception follows, which its reader reads."""
+    reason = match["cann"] or match["openvino"]
+    below = next((line.text for line in record.following(1)), "")
+    if "Exception from " not in reason and "Exception from " not in below:
+        yield by_reason(rule, record, match, reason)._replace(hint=True)
+
+
+WHEN_RUN = Rule(
+    id="onnxruntime/not-compiled-when-run",
+    compiler=NAME,
+    anchor=(
+        "CANN Graph error executing ",
+        "xception while Reading network",
+        "xception while Loading Network for graph",
+    ),
+    pattern=r"\b(?P<cann>CANN Graph error executing .{0,300})"
+    r"|(?P<openvino>\[OpenVINO-EP\]\s{1,2}(?:Unknown e|E)xception while (?:Reading network|Loading Network for graph)\b.{0,1000})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The provider compiles its part of the graph when it first runs, and could not: the run fails.",
+    help="The line, or the provider's own log, says what it lacks: fix the shapes, or leave the model to another provider.",
+    seen_in="1.10 to 1.20 (source and public threads), ERROR and an exception",
+    matches=(
+        "2024-05-09 07:05:28.1 [E:onnxruntime:, sequential_executor.cc:516 ExecuteKernel] Non-zero status code returned while running main_graph_1 node. Name:'CANNExecutionProvider_main_graph_1_0' Status Message: CANN Graph error executing ge::aclgrphParseONNXFromMem(string_model.data(), string_model.size(), parser_params, graph)",
+        "[OpenVINO-EP] [OpenVINO-EP] Exception while Reading network: invalid external data",
+        "[OpenVINO-EP]  Exception while Loading Network for graph: OpenVINO-EP-subgraph_1: no such device",
+    ),
+    ignores=(
+        "Exception while Reading network: timed out",
+        "[OpenVINO-EP]  Exception while Loading Network for graph: OpenVINO-EP-subgraph_1Exception from src/inference/src/core.cpp:102",
+    ),
+    read=when_run,
+)
+
+RULES = (SLOW_KERNEL, FALLBACK_MODE, NO_CAPTURE, FAILED, NO_FALLBACK, THROWN, WHEN_RUN)

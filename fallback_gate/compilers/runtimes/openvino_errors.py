@@ -243,4 +243,19 @@ OPTIMIZER = Rule(
     read=refused,
 )
 
-RULES = (UNCONVERTED, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE, NPU_COMPILER, OPSET, OPTIMIZER)
+NO_NPU = Rule(
+    id="openvino/npu-library-without-npu",
+    compiler=NAME,
+    anchor=("Library will fallback to AUTO device selection",),
+    pattern=r"UserWarning: (?P<reason>(?P<op>NPU) is not available in your system)\. Library will fallback to AUTO device selection",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="intel_npu_acceleration_library finds no NPU: OpenVINO's AUTO device takes the model, mostly on the CPU.",
+    help="Install the NPU's driver, and look whether OpenVINO lists the device (Core().available_devices).",
+    seen_in="intel_npu_acceleration_library 1.0 to 1.4 (source), a Python warning",
+    matches=(
+        "/opt/venv/intel_npu_acceleration_library/backend/__init__.py:18: UserWarning: NPU is not available in your system. Library will fallback to AUTO device selection mode",
+    ),
+)
+
+RULES = (UNCONVERTED, NO_PLUGIN, PLUGIN_FAILED, NOT_MADE, NPU_COMPILER, OPSET, OPTIMIZER, NO_NPU)

@@ -1,4 +1,11 @@
-"""Room 3: kernels that Triton did not compile, by the exception that ended it. `triton` is the manual page."""
+"""Room 3: kernels that Triton does not compile, where an exception says so and no diagnostic of MLIR with its place.
+
+    triton.compiler.errors.CompilationError: at 1:0:
+    error: failed to legalize operation 'tt.get_program_id' that was explicitly marked illegal
+    RuntimeError: PassManager::run failed
+
+The last one stands under Triton's own frames, the innermost of which names the stage (`make_ttgir`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +20,8 @@ from fallback_gate.scan.record import Record
 
 NAME = "triton"
 DEF = Pattern(r"^\s*def (?P<name>\w{1,200})\(")
+_STAGE = Pattern(r"[\\/]triton[\\/].{0,200}, in (?P<stage>make_\w{1,30})\s*$")
+_MOST_FRAMES = 120
 
 
 def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -50,6 +59,61 @@ REFUSED = Rule(
     read=refused,
 )
 
+
+def passes(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An error under Triton's frames; none of a kernel that Inductor wrote, which compiles many candidates."""
+    stage = None
+    for line in record.preceding(_MOST_FRAMES):
+        if "_inductor" in line.text:
+            return
+        if found := _STAGE.search(line.text):
+            stage = stage or found["stage"]
+        if line.text.startswith("Traceback (most recent call last):"):
+            break
+    if stage:
+        yield by_groups(rule, record, match)._replace(hint=True, reason=f"{match['why']} in {stage}")
+
+
+PASSES = Rule(
+    id="triton/passes-failed",
+    compiler=NAME,
+    anchor=("RuntimeError: PassManager::run failed",),
+    pattern=r"^RuntimeError: (?P<why>PassManager::run failed)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.UNKNOWN,
+    meaning=REFUSED.meaning,
+    help="The diagnostics above the traceback, which MLIR prints to the error stream, say what failed and where.",
+    seen_in="3.0 to 3.9 (run, and public threads), an exception",
+    matches=(
+        'Traceback (most recent call last):\n  File "/opt/venv/triton/backends/nvidia/compiler.py", line 321, in make_ttgir\n    pm.run(mod)\nRuntimeError: PassManager::run failed',
+    ),
+    ignores=(
+        "RuntimeError: PassManager::run failed",
+        'Traceback (most recent call last):\n  File "/opt/venv/torch/_inductor/runtime/triton_heuristics.py", line 600, in _precompile_config\n  File "/opt/venv/triton/backends/nvidia/compiler.py", line 321, in make_ttgir\nRuntimeError: PassManager::run failed',
+    ),
+    read=passes,
+)
+
+NOT_LEGALIZED = Rule(
+    id="triton/not-legalized",
+    compiler=NAME,
+    anchor=("failed to legalize operation ",),
+    pattern=r"\berror: (?P<why>failed to legalize operation '(?P<what>tt(?:g|ng|gc|cpu)?\.\w{1,80})')",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=REFUSED.meaning,
+    help="The back end has no lowering for the operation: take a version of Triton that has one for this chip, or write the kernel without it.",
+    seen_in="3.0 (public threads, MLIR's own wording), ERROR",
+    matches=("error: failed to legalize operation 'tt.get_program_id' that was explicitly marked illegal",),
+    ignores=("error: failed to legalize operation 'torch.aten.sort'",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op=match["what"], names=(match["what"],), reason=match["why"]
+        ),
+    ),
+)
+
 TOO_LARGE = Rule(
     id="triton/kernel-does-not-fit",
     compiler=NAME,
@@ -77,4 +141,4 @@ TOO_LARGE = Rule(
     ),
 )
 
-RULES = (REFUSED, TOO_LARGE)
+RULES = (REFUSED, TOO_LARGE, PASSES, NOT_LEGALIZED)

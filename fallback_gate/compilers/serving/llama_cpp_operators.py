@@ -149,4 +149,19 @@ KERNEL = Rule(
     )(rule, record, match),
 )
 
-RULES = (SAMPLER, KERNEL, UNSUPPORTED, NOT_COMPUTED)
+OLD_METAL = Rule(
+    id="llama-cpp/old-metal",
+    compiler=NAME,
+    anchor=("Metal GPU does not support family ",),
+    pattern=r"(?P<reason>Metal GPU does not support family \d{1,4}) - falling back to CPU",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The GPU is too old for ggml's Metal kernels: the whole model runs on the CPU.",
+    help="Use a Mac with a GPU of Apple's family 7 (M1) or later, or a build for the CPU.",
+    seen_in="whisper.cpp 1.5 to 1.6 (source and public threads), ERROR",
+    matches=("whisper_backend_init: Metal GPU does not support family 7 - falling back to CPU",),
+    ignores=('    WHISPER_LOG_ERROR("%s: Metal GPU does not support family 7 - falling back to CPU");',),
+    read=called("Metal"),
+)
+
+RULES = (SAMPLER, KERNEL, UNSUPPORTED, NOT_COMPUTED, OLD_METAL)
