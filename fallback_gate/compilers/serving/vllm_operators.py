@@ -159,7 +159,9 @@ NATIVE = Rule(
     read=reads(),
 )
 
-_RANKS = Pattern(r"\btensor_parallel_size=(?:[2-9]|\d\d)|Defaulting to use \w{1,20} for distributed inference")
+_RANKS = Pattern(
+    r"\btensor_parallel_size=(?:[2-9]|\d\d)|Defaulting to use \w{1,20} for distributed inference"
+)
 
 
 def _all_reduce(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
