@@ -92,10 +92,10 @@ TORCH_GEMM = Rule(
 UNTUNED_MOE = Rule(
     id="aiter/moe-untuned",
     compiler=NAME,
-    anchor=("[fused_moe] ", "Fmoe tuning not support for "),
+    anchor=("[fused_moe] ", "Fmoe tuning not support for"),
     pattern=r"\[fused_moe\] (?P<reason>using [12]stage(?: xbf16)? default|no tuned FlyDSL config|discarding Opus tuned config"
     r"|Opus stage2 config unsupported)(?: for (?P<site>\S(?:.{0,398}?\S)?))?(?:, using|: both|; using| \(\w|\s*$)"
-    r"|(?P<other>Fmoe tuning not support) for ",
+    r"|(?P<other>Fmoe tuning not support) for\b",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="The fused mixture of experts has no tuned entry for this shape and these types: a default is used.",

@@ -1,4 +1,4 @@
-"""Room 3: models that MIGraphX can't read: the exception of its parser, whoever prints it.
+"""Room 3: models that MIGraphX can't read or compile: the exception of its parser or compiler, whoever prints it.
 
 An exception says where it was thrown before it says why. The C interface writes it to stderr and puts its own
 function's name in front, in earlier versions `MIGraphX Error: `; Python and the driver print it as theirs. `migraphx` is the
@@ -45,4 +45,24 @@ UNREAD = Rule(
     ignores=("[ 12%] Building CXX object src/onnx/parse_pad.cpp:133: parse",),
     read=unread,
 )
-RULES = (UNREAD,)
+NO_SOLUTION = Rule(
+    id="migraphx/no-solution",
+    compiler=NAME,
+    anchor=("No solutions provided for ", "No valid tuned compilation for "),
+    pattern=r"compile_ops\.cpp:\d{1,6}: \w{1,60}: (?P<reason>No (?:solutions provided|valid tuned compilation)) for (?P<op>[\w:]{1,80}) with (?P<site>.{1,300}?)"
+    r"(?: MLIR Fused Kernel:|\s*$)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="rocMLIR or the tuner has no kernel for this problem on this GPU: the program is not compiled.",
+    help="Take a newer MIGraphX, compile without exhaustive tuning, or keep the fusion out (MIGRAPHX_MLIR_USE_SPECIFIC_OPS).",
+    seen_in="2.5 to 2.16 (source, public threads), an exception",
+    matches=(
+        "RuntimeError: /opt/x/src/targets/gpu/compile_ops.cpp:147: add_compiles: No solutions provided for gpu::mlir_op with gfx1100\t42\t-t f32 -transQ false -g 48 -seq_len_q 64",
+        "/opt/x/src/targets/gpu/compile_ops.cpp:464: benchmark: No valid tuned compilation for gpu::mlir_op with gfx1100\t42\t-t f32",
+    ),
+    ignores=("No solutions provided for gpu::mlir_op with gfx1100",),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(site=" ".join(match["site"].split())),
+    ),
+)
+RULES = (UNREAD, NO_SOLUTION)

@@ -23,7 +23,9 @@ NAME = "tensorrt"
 _MEMORY = (
     "Give the builder more memory: a larger workspace pool, fewer processes on the GPU, a smaller batch."
 )
-_NO_KERNEL = Pattern(r"Could not find any implementation for node (?P<node>\S(?:.{0,298}?\S)?)\.?\)?\s*$")
+_NO_KERNEL = Pattern(
+    r"Could not find any implementation for node (?P<node>\S(?:.{0,298}?\S)?)\.?(?: In \w{1,60} at \S{1,200}:\d{1,6})?\)?\s*$"
+)
 
 
 def of_tactic(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

@@ -192,4 +192,21 @@ NONE_OF_TENSORRT = Rule(
     ),
 )
 
-RULES = (RETRIED, NOT_LOADED, NOT_CREATED, NOT_FOUND, NO_CODE, NOT_AVAILABLE, NONE_OF_TENSORRT)
+NO_PLUGIN = Rule(
+    id="onnxruntime/tensorrt-plugin-missing",
+    compiler=NAME,
+    anchor=("getPluginCreator could not find plugin",),
+    pattern=r"\btensorrt_execution_provider\w*\.\w{1,3}:\d{1,6} log\] .{0,100}(?P<reason>getPluginCreator could not find plugin):? (?P<op>\w{1,80})",
+    kind=Kind.OP_FALLBACK,
+    scope=Scope.OPERATOR,
+    meaning="TensorRT has neither an importer nor a plugin for the operator: the next provider takes it, and the graph is cut.",
+    help="Run shape inference, simplify the model, take a newer TensorRT, or register the plugin (trt_extra_plugin_lib_paths).",
+    seen_in="1.8 to 1.16 (public threads), TensorRT's ERROR in ONNX Runtime's log",
+    matches=(
+        "2026-01-01 00:00:00.000001 [E:onnxruntime:Default, tensorrt_execution_provider.h:51 log] [2026-01-01 00:00:00   ERROR] INVALID_ARGUMENT: getPluginCreator could not find plugin OneHot version 1",
+        "[E:onnxruntime:Default, tensorrt_execution_provider.h:84 log] [2026-01-01 00:00:00   ERROR] 3: getPluginCreator could not find plugin: NonZero version: 1",
+    ),
+    ignores=("[E] [TRT] 3: getPluginCreator could not find plugin: SplitToSequence version: 1",),
+)
+
+RULES = (RETRIED, NOT_LOADED, NOT_CREATED, NOT_FOUND, NO_CODE, NOT_AVAILABLE, NONE_OF_TENSORRT, NO_PLUGIN)

@@ -7,7 +7,8 @@ r"""transformers: Hugging Face's Transformers, where a layer without its fused k
 **What falls back.** Linear attention and state-space layers (Qwen3-Next, Qwen3.5, Mamba, Jamba, Zamba and
 others): a loop over chunks or steps in place of the kernels of flash-linear-attention, mamba-ssm, causal-conv1d.
 Up to 4.52 a layer that is asked for its attention weights, or given a head mask, leaves scaled_dot_product_attention.
-A quantised checkpoint whose kernels are missing is dequantised as it is loaded.
+A quantised checkpoint whose kernels are missing is dequantised as it is loaded, or computed without them (AutoGPTQ,
+Quanto).
 
 **At which setting it speaks.** A warning at the default verbosity, once a text and process.
 
@@ -27,12 +28,13 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.serving import hf_quantization
 from fallback_gate.compilers.serving.python_log import OPENS
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
 
-NAME = "transformers"
+NAME = hf_quantization.NAME
 
 
 def _fast_path(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -163,7 +165,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FAST_PATH, REFERENCE, EAGER, DEQUANTISED),
+    rules=(FAST_PATH, REFERENCE, EAGER, DEQUANTISED, *hf_quantization.RULES),
     markers=(),
     required=REQUIRED,
     prove=prove,

@@ -64,6 +64,20 @@ ENGINE = Rule(
     ),
     read=_engine,
 )
+GEMM = Rule(
+    id="lmdeploy/default-gemm",
+    compiler=NAME,
+    anchor=("is not found; using default GEMM algo",),
+    pattern=r"^\[WARNING\] (?P<reason>\S{1,300} is not found; using default GEMM algo)\s*$",
+    kind=Kind.UNTUNED_CONFIG,
+    scope=Scope.OPERATOR,
+    meaning="TurboMind, or FasterTransformer, found no table of tuned algorithms: cuBLAS runs its default ones.",
+    help="Write the table with the tuner of the library (gpt_gemm, llama_gemm), and start the server where it lies.",
+    seen_in="0.0 to 0.6 (source of FasterTransformer, public threads), once a process",
+    matches=("[WARNING] gemm_config.in is not found; using default GEMM algo",),
+    ignores=("When [WARNING] gemm_config.in is not found; using default GEMM algo is printed, all is well",),
+    read=called("gemm", "linear"),
+)
 OPERATOR = Rule(
     id="lmdeploy/default-implementation",
     compiler=NAME,
@@ -146,7 +160,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(ENGINE, OPERATOR, KERNEL),
+    rules=(ENGINE, GEMM, OPERATOR, KERNEL),
     markers=(TURBOMIND,),
     required=REQUIRED,
     prove=prove,

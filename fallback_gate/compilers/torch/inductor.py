@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from re import Match
 from typing import Any
 
@@ -67,7 +68,8 @@ def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     log = opened(record.text, match, None)
     if not log:
         return
-    for message in messages(record, log, 3):
+    bare = (line.text for line in record.following(1))  # 2.0 puts its prefix on the first line only
+    for message in chain(messages(record, log, 3), bare):
         if found := re.match(r"\s*target: (?P<op>\S+)", message):
             yield of_operator(rule, record, log, found["op"], reason="no lowering: implicit fallback")
             return

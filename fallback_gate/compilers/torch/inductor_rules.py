@@ -45,8 +45,11 @@ IMPLICIT = Rule(
     scope=Scope.OPERATOR,
     meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
-    seen_in="2.1 to 2.14, INFO of inductor, for operators that are not on Inductor's fallback list",
-    matches=("I" + _INDUCTOR + "Creating implicit fallback for:",),
+    seen_in="2.0 to 2.14, INFO of inductor, for operators that are not on Inductor's fallback list",
+    matches=(
+        "I" + _INDUCTOR + "Creating implicit fallback for:",
+        "[2023-01-30 23:47:24,269] torch._inductor.graph: [WARNING] Creating implicit fallback for:\n  target: aten.topk.default\n  args[0]: TensorBox(",
+    ),
     ignores=("Creating implicit fallback for:",),
     at_least=True,
     read=inductor.implicit,
