@@ -109,6 +109,22 @@ TRACE_FAILED = Rule(
 )
 
 
+WRAPPED = Rule(
+    id="neuron/compiler-failed",
+    compiler=NAME,
+    anchor=("||: Failed compilation with [",),
+    pattern=r"\|\|NEURON_\w{1,30}\|\|: Failed compilation with \[.{1,3000}\](?:: (?P<reason>\S.{0,400}))?",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="neuronx-cc failed on a graph: the program ends, or runs without it.",
+    help="The text behind the command line is the compiler's own error.",
+    seen_in="libneuronxla 0.5 to 2.x (public threads), ERROR",
+    matches=(
+        "2024-09-21 16:17:37.000815:  4816  ERROR ||NEURON_CC_WRAPPER||: Failed compilation with ['neuronx-cc', 'compile', '/tmp/m.hlo_module.pb', '--output', '/tmp/m.neff']: 2024-09-21T16:17:32Z walrus_driver: error while loading shared libraries: libxml2.so.2",
+    ),
+)
+
+
 _LEFT = "Not compiled operators (and operator counts) to Neuron:"
 _LEFT_ROW = Pattern(
     r"=> (?P<op>[a-z_]\w*::\w[\w.]*): (?P<count>\d{1,9})(?: \[(?P<why>(?:not )?supported)\])?\s*$"
@@ -259,7 +275,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, LEFT, CHECK_MODEL),
+    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, WRAPPED, LEFT, CHECK_MODEL),
     markers=(BEGAN, SHARE, ENDED),
     required=REQUIRED,
     prove=prove,

@@ -8,6 +8,7 @@ from re import Match
 from fallback_gate.compilers.edge.tflite_gpu import NAME
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
@@ -56,6 +57,21 @@ VX = Rule(
     seen_in="tflite-vx-delegate (source and public logs), WARNING, earlier ERROR",
     matches=("WARNING: Fallback unsupported op 32 to TfLite",),
     read=nnapi_code,
+)
+GPU_FAILED = Rule(
+    id="tflite/gpu-not-prepared",
+    compiler=NAME,
+    anchor=("TfLiteGpuDelegate Prepare: ",),
+    pattern=r"\bTfLiteGpuDelegate Prepare: (?P<reason>(?!%s)\S.{0,300})",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The GPU delegate can't prepare its part of the model: the whole model runs on the CPU, or none is made.",
+    help="The line, or the one with `TfLiteGpuDelegate Init: ` above it, gives the reason: a driver, or an operator's shape.",
+    seen_in="TensorFlow Lite 1.14 to 2.21 (source and public threads), ERROR",
+    matches=("E/tflite: TfLiteGpuDelegate Prepare: delegate is not initialized",),
+    ignores=('            "TfLiteGpuDelegate Prepare: %s", status.message().data());',),
+    # Where the interpreter says that it went back to the CPU, that line tells.
+    read=hinted,
 )
 ARMNN = Rule(
     id="tflite/armnn-unsupported",
