@@ -124,6 +124,34 @@ WRAPPED = Rule(
     ),
 )
 
+_MESSAGE = Pattern(r"\[neuronx?-cc\]: +Error message: +(?P<reason>\S.{0,400})")
+
+
+def internal(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The banner, with the message that stands below it; what made the graph may tell of the failure as well."""
+    told = next(filter(None, (_MESSAGE.search(line.text) for line in record.following(10))), None)
+    reason = told["reason"].strip() if told else match["reason"]
+    yield by_groups(rule, record, match)._replace(reason=reason, hint=True)
+
+
+INTERNAL = Rule(
+    id="neuron/internal-error",
+    compiler=NAME,
+    anchor=("An Internal Compiler Error has occurred",),
+    pattern=r"\[neuronx?-cc\]: +(?P<reason>An Internal Compiler Error has occurred)\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="neuron-cc, or neuronx-cc, failed on a graph: the program ends, or runs that part on the CPU.",
+    help="The block gives the compiler's message, its class and the command line; a smaller graph or another version may compile.",
+    seen_in="neuron-cc 1.0 to 1.22, neuronx-cc 2.x (public threads), ERROR",
+    matches=(
+        "04/19/2022 09:09:57 AM ERROR 1203 [neuron-cc]:  An Internal Compiler Error has occurred\n04/19/2022 09:09:57 AM ERROR 1203 [neuron-cc]: ***\n04/19/2022 09:09:57 AM ERROR 1203 [neuron-cc]: Error message:  NEFF archive is empty",
+        "2023-06-10T18:52:46Z ERROR 291220 [neuronx-cc]:  An Internal Compiler Error has occurred",
+    ),
+    ignores=("error XS9999: An internal compiler error has occurred: 'Index was out of range",),
+    read=internal,
+)
+
 
 _LEFT = "Not compiled operators (and operator counts) to Neuron:"
 _LEFT_ROW = Pattern(
@@ -275,7 +303,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, WRAPPED, LEFT, CHECK_MODEL),
+    rules=(UNSUPPORTED, NOT_COMPILED, TRACE_FAILED, WRAPPED, INTERNAL, LEFT, CHECK_MODEL),
     markers=(BEGAN, SHARE, ENDED),
     required=REQUIRED,
     prove=prove,

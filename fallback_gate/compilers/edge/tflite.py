@@ -38,9 +38,11 @@ from fallback_gate.compilers.edge import litert
 from fallback_gate.compilers.edge.tflite_delegates import (
     ARMNN,
     ARMNN_LAYER,
+    ARMNN_NO_BACKEND,
     GPU_FAILED,
     NNAPI,
     NNAPI_CODE,
+    STATIC,
     VX,
 )
 from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_CODE, GPU_LIST, GPU_SPLIT, NAME, SEEN
@@ -222,7 +224,7 @@ BEGUN = Marker(
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
 _TOLD = (
-    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, ARMNN_NO_BACKEND.id, STATIC.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
 )  # fmt: skip
 
 
@@ -283,6 +285,8 @@ READER = Reader(
         VX,
         ARMNN,
         ARMNN_LAYER,
+        ARMNN_NO_BACKEND,
+        STATIC,
         GPU_FAILED,
         FAILED,
         OPENGL,
