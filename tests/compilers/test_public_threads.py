@@ -273,3 +273,54 @@ def test_passes_of_triton_that_fail_without_a_diagnostic(frames: list[str], even
 )  # fmt: skip
 def test_a_kernel_that_tinygrad_could_not_make(lines: list[str], ops: list[str], read: Read) -> None:
     assert [report.op for report in read(*lines).reports if report.compiler == "tinygrad"] == ops
+
+
+TAGGED = "05-19 15:05:29.819 +0000 21043 21043 W TFLiteInfer: "
+
+
+def test_a_list_of_the_gpu_delegate_under_an_application_s_tag(read: Read) -> None:
+    said = read(
+        TAGGED + "Failed to apply delegate: Next operations are not supported by GPU delegate:",
+        TAGGED + "TRANSPOSE: Operation is not supported.",
+        TAGGED + "First 129 operations will run on the GPU, and the remaining 175 on the CPU.",
+    )
+    assert told(said) == [("op_fallback", "TRANSPOSE")]
+
+
+def test_rows_of_the_gpu_delegate_whose_header_was_cut(read: Read) -> None:
+    split = "85 operations will run on the GPU, and the remaining 5 operations will run on the CPU."
+    said = read("Loaded: Operation is fine", "PADV2: Operation is not supported.", split)
+    assert [(report.op, report.hint) for report in said.reports] == [("*", True), ("PADV2", False)]
+    assert [report.op for report in read("LOG: started", split).reports] == ["*"]
+
+
+def test_the_edge_tpu_s_compiler_fails_by_itself(read: Read) -> None:
+    said = read(
+        "Edge TPU Compiler version 16.0.384591198",
+        "ERROR: Restored original execution plan after delegate application failure.",
+        "Compilation failed: Compilation failed due to large activation tensors in model.",
+        "Compilation failed!",
+    )
+    assert {report.kind.value for report in said.reports} == {"compile_error"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "events"),
+    [
+        (["<E> Failed to validate op aten_convolution_default_107 with error 0xc26"], ["aten::convolution"]),
+        (["<E> Failed to validate op /model.22/Sigmoid_1 with error 0xc26"], []),
+        (["<E> Failed to validate op Conv_7 with error 0xc26"], []),
+    ],
+)
+def test_a_node_that_qnn_does_not_validate(lines: list[str], events: list[str], read: Read) -> None:
+    said = read(*lines)
+    assert [report.op for report in said.reports if report.compiler == "executorch.qnn"] == events
+
+
+@pytest.mark.parametrize(
+    ("file", "op"),
+    [("configured_module_gemm_dispatch_0.mlir", "gemm_dispatch_0"), ("/opt/torch/utils/_device.py", "*"), ("<eval_with_key>.16", "*")],
+)  # fmt: skip
+def test_an_executable_of_iree_is_named_by_its_own_file_alone(file: str, op: str, read: Read) -> None:
+    said = read(f"{file}:104:0: error: failed to serialize executables")
+    assert told(said) == [("compile_error", op)]

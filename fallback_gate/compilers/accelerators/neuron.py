@@ -25,13 +25,14 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers import shared
+from fallback_gate.compilers.accelerators import neuron_errors
+from fallback_gate.compilers.accelerators.neuron_errors import NAME
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "neuron"
 SEEN = "torch-neuron 1.5 to 1.13 (public threads), INFO of the logger Neuron"
 SETTING = "logging.getLogger('Neuron').setLevel(logging.INFO)"
 HELP = "Move the operator out of the traced model, or rewrite it with supported ones (neuron-cc's operator list)."
@@ -277,7 +278,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, NOT_COMPILED, LEFT_ON_CPU, ON_CPU, TRACE_FAILED, CHECK_MODEL),
+    rules=(UNSUPPORTED, NOT_COMPILED, LEFT_ON_CPU, ON_CPU, TRACE_FAILED, *neuron_errors.RULES, CHECK_MODEL),
     markers=(BEGAN, SHARE, ENDED),
     required=REQUIRED,
     prove=prove,

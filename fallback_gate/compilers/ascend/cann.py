@@ -5,7 +5,7 @@ r"""cann: CANN's graph engine (GE) and ATC, which place each operator of a graph
 
 **What falls back.** An operator that AI Core refuses (data type, format, shape) goes to the next engine that
 takes it: the chip's CPU cores (AICPU) or the host. Where none takes it, the build ends with EZ3002 and
-EZ3003; where its kernel does not compile, with E40021.
+EZ3003; where its kernel does not compile, with E40021; where ATC can't read it, with E19010.
 
 **At which setting it speaks.** ATC prints W11001 and the error codes by default, after its result.
 `ASCEND_GLOBAL_LOG_LEVEL=1` (INFO) names each engine that refused an operator, `0` (DEBUG) the engine of
@@ -119,6 +119,28 @@ NOT_COMPILED = Rule(
     read=not_compiled,
 )
 
+NO_PARSER = Rule(
+    id="cann/no-parser",
+    compiler=NAME,
+    anchor=("No parser is registered for Op [",),
+    pattern=rf"(?:\bE[1Z]9010\)?: {_CODE}|^{BEFORE})(?P<reason>No parser is registered) for Op \[(?P<node>[^\],]{{1,512}}), optype \[(?P<type>[\w.:]{{1,200}})\]\]",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="ATC can't read the operator, or not in this version of its set: no model is made.",
+    help="The name holds the operator set (ai.onnx::11): export in one that this CANN reads, or register a plugin for the custom operator.",
+    seen_in="CANN 3 to 8, E19010, later EZ9010 (source and public threads)",
+    matches=(
+        "E19010: No parser is registered for Op [gate_mix_3140, optype [ai.onnx::11::GateMix]].",
+        "        No parser is registered for Op [/blocks.1/Tome, optype [ai.onnx::11::Tome]].",
+    ),
+    ignores=('"ErrMessage": "No parser is registered for Op [%s, optype [%s]].",',),
+    read=lambda rule, record, match: (
+        named(rule, record, match, match["type"].rpartition("::")[2], match["type"], match["node"])._replace(
+            site=match["node"]
+        ),
+    ),
+)
+
 TF_ADAPTER = Rule(
     id="cann/left-in-tensorflow",
     compiler=NAME,
@@ -172,7 +194,7 @@ MARKERS = (
     ),
 )
 RULES = (
-    PLACED, REFUSED, LOW_PRIORITY, NO_STORE, UNSUPPORTED, NO_ENGINE, NOT_COMPILED, TF_ADAPTER,
+    PLACED, REFUSED, LOW_PRIORITY, NO_STORE, UNSUPPORTED, NO_ENGINE, NOT_COMPILED, NO_PARSER, TF_ADAPTER,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 SETTING = "ASCEND_GLOBAL_LOG_LEVEL=0 ASCEND_SLOG_PRINT_TO_STDOUT=1 atc ..., one model a log"

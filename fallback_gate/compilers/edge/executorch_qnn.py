@@ -27,6 +27,7 @@ from re import Match
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.runtimes.executorch import names_of
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -109,12 +110,65 @@ BUILDER = Rule(
     read=builder,
 )
 
+_NODE = Pattern(r"^(?:aten|quantized_decomposed|dim_order_ops|llama|sdpa|torchao)_\w+$")
+
+
+def not_validated(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator of the node, where the name is one of ExecuTorch's: other programs print QNN's line, too."""
+    node = match["layer"]
+    if _NODE.match(node):
+        names = names_of(node)
+        yield by_groups(rule, record, match)._replace(
+            hint=True, op=names[0], names=(*names, node), site=node, reason=match["reason"]
+        )
+
+
+NOT_VALIDATED = Rule(
+    id="executorch-qnn/not-validated",
+    compiler=NAME,
+    anchor=("Failed to validate op ",),
+    pattern=r"<E> (?P<reason>Failed to validate op (?P<layer>\w{1,200}) with error 0x[0-9a-f]{1,8})",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=REFUSED.meaning,
+    help="The lines of QNN above it tell which parameter QNN refused; rewrite the node, or quantise its inputs.",
+    seen_in="ExecuTorch 0.1 to 1.5 (source and public threads), ERROR",
+    matches=(
+        "[ERROR] [Qnn ExecuTorch]: QnnDsp <E> Failed to validate op aten_convolution_default_107 with error 0xc26",
+    ),
+    ignores=("QnnDsp <E> Failed to validate op /model.22/Sigmoid_1 with error 0xc26",),
+    # The verdict on the node follows, where the partitioner prints one.
+    read=not_validated,
+)
+
+NOT_COMPILED = Rule(
+    id="executorch-qnn/not-compiled",
+    compiler=NAME,
+    anchor=(
+        "Failed to add node to Qnn Graph with error",
+        "Failed to finalize Qnn Graph with error",
+        "Fail to compile graph from qcir",
+    ),
+    pattern=r"(?P<reason>(?:Failed to (?:add node to|finalize) Qnn Graph with error: \d{1,9}|Fail to compile graph from qcir with graph_name: \w{1,80}))",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="QNN refused the part of the program that was partitioned for it: there is no program.",
+    help="The lines of QNN above it, marked <E>, tell which node and which tensor.",
+    seen_in="ExecuTorch 0.1 to 1.5 (source and public threads), ERROR",
+    matches=(
+        "[ERROR] [Qnn ExecuTorch]: Failed to add node to Qnn Graph with error: 6005",
+        "E 00:33:17.663831 executorch:QnnManager.cpp:599] Fail to compile graph from qcir with graph_name: kv_forward",
+    ),
+    ignores=('        "Failed to add node to Qnn Graph with error: %d",',),
+)
+
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 WHY = "the verdicts of the nodes end without a line of their own"
 
 READER = Reader(
     name=NAME,
-    rules=(REFUSED, BUILDER),
+    rules=(REFUSED, BUILDER, NOT_VALIDATED, NOT_COMPILED),
     markers=(),
     required=REQUIRED,
     prove=shared.unended(WHY, SETTING, *REQUIRED),

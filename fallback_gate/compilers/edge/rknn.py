@@ -32,6 +32,7 @@ NAME = "rknn"
 SEEN = "rknn-toolkit2 2.5 (run), 1.3 to 2.3 (public logs)"
 SETTING = "RKNN(verbose=True)"
 LONGEST = 20_000  # lines of one table
+_OF_A_FAILURE = 100  # lines of one traceback
 
 _PREFIX = Pattern(r"^\s*(?:[DIWE] RKNN: )?(?:\[[\d:.]{5,20}\] ?)?")
 _ROW = Pattern(r"^\s*(?P<id>\d{1,6})\s+(?P<op>\w{1,80})\s+\S{1,40}\s+(?P<target>NPU|CPU|GPU)\s")
@@ -139,6 +140,56 @@ NO_OPERATOR = Rule(
 )
 
 
+_QUOTED = Pattern(r"\b(?P<op>[A-Z]\w{0,80})\('(?P<layer>[^']{1,300})'\)")
+_SAYS = Pattern(r"^E (?:build|load_\w{1,20}): ")
+
+
+def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The first line of a failure; those below it are the exception that the toolkit caught."""
+    if any(_SAYS.match(line.text) for line in record.preceding(_OF_A_FAILURE)):
+        return
+    report = by_groups(rule, record, match)
+    if told := _QUOTED.search(match["reason"]):
+        report = report._replace(
+            scope=Scope.OPERATOR, op=told["op"], names=(told["op"], told["layer"]), layer=told["layer"]
+        )
+    yield report
+
+
+NOT_BUILT = Rule(
+    id="rknn/not-built",
+    compiler=NAME,
+    anchor=("E build: ", "E load_"),
+    pattern=r"^E (?:build|load_\w{1,20}): (?P<reason>\S.{0,600})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    shared_anchor=True,
+    meaning="The toolkit can't read the model or build it: no .rknn file is made.",
+    help="Read the error and the end of the traceback below it: an operator set that is too new, an operator that needs a constant, or another package's version.",
+    seen_in="rknn-toolkit2 1.3 to 2.3 (public threads), ERROR",
+    matches=(
+        "E build: The input 0 of TopK('/gate/TopK') need to be constant! It will cause the graph to be a dynamic graph!",
+        "E load_onnx: Unsupport onnx opset 19, need <= 12!",
+        "E build: Traceback (most recent call last):",
+    ),
+    ignores=("CMAKE build: Traceback (most recent call last):", "E load_firmware: "),
+    read=failed,
+)
+NOT_BUILT_1 = Rule(
+    id="rknn/toolkit-1-failed",
+    compiler=NAME,
+    anchor=("E Catch exception when ",),
+    pattern=r"^E (?P<reason>Catch exception when (?:loading \w{1,20} model|building RKNN model)\b.{0,300})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning=NOT_BUILT.meaning,
+    help="The lines above it and the traceback below tell what the toolkit lacks.",
+    seen_in="rknn-toolkit 1.3 to 1.7 (public threads), ERROR",
+    matches=("E Catch exception when loading onnx model: ./model.onnx!",),
+    ignores=("E Catch exception when saving",),
+)
+
+
 def whole(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the table is whole: the numbers of its rows leave none out, and the line that closes it is there."""
     rows = [row for _, row in layers(record)]
@@ -194,7 +245,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(ON_CPU, LIMIT, NOT_LOADED, NO_OPERATOR),
+    rules=(ON_CPU, LIMIT, NOT_LOADED, NO_OPERATOR, NOT_BUILT, NOT_BUILT_1),
     markers=(LAYERS, BUILD),
     required=REQUIRED,
     prove=prove,

@@ -35,7 +35,16 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.edge import litert
-from fallback_gate.compilers.edge.tflite_delegates import ARMNN, ARMNN_LAYER, NNAPI, NNAPI_CODE, VX
+from fallback_gate.compilers.edge.tflite_delegates import (
+    ARMNN,
+    ARMNN_LAYER,
+    ARMNN_NO_BACKEND,
+    GPU_FAILED,
+    NNAPI,
+    NNAPI_CODE,
+    STATIC,
+    VX,
+)
 from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_CODE, GPU_LIST, GPU_SPLIT, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -46,6 +55,14 @@ from fallback_gate.scan.record import Record
 SETTING = "benchmark_model --graph=MODEL with the same delegate"
 
 _XNNPACK = "xnnpack"
+
+
+def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Not where the Edge TPU's compiler tries its delegate, which says on the next line that it failed."""
+    below = next((line.text for line in record.following(1)), "")
+    if not below.startswith("Compilation failed"):
+        yield by_groups(rule, record, match)
+
 
 FAILED = Rule(
     id="tflite/delegate-failed",
@@ -64,7 +81,11 @@ FAILED = Rule(
         "Failed to apply Hexagon delegate.",
         "java.lang.IllegalArgumentException: Internal error: Failed to apply delegate: GpuDelegate Prepare: Node is already a consumer of the value",
     ),
-    ignores=("Failed to apply the patch.",),
+    ignores=(
+        "Failed to apply the patch.",
+        "ERROR: Restored original execution plan after delegate application failure.\nCompilation failed: Compilation failed due to large activation tensors in model.",
+    ),
+    read=failed,
 )
 OPENGL = Rule(
     id="tflite/opengl",
@@ -203,7 +224,7 @@ BEGUN = Marker(
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
 _TOLD = (
-    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, ARMNN_NO_BACKEND.id, STATIC.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
 )  # fmt: skip
 
 
@@ -264,6 +285,9 @@ READER = Reader(
         VX,
         ARMNN,
         ARMNN_LAYER,
+        ARMNN_NO_BACKEND,
+        STATIC,
+        GPU_FAILED,
         FAILED,
         OPENGL,
         NOT_PREPARED,

@@ -8,8 +8,13 @@ from re import Match
 from fallback_gate.compilers.edge.tflite_gpu import NAME
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import BEFORE
 from fallback_gate.scan.record import Record
+
+_MADE = "Created TensorFlow Lite "
+_NEAR = 20  # lines between the delegate that was made and its refusal of the model
 
 
 def nnapi_code(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -57,6 +62,21 @@ VX = Rule(
     matches=("WARNING: Fallback unsupported op 32 to TfLite",),
     read=nnapi_code,
 )
+GPU_FAILED = Rule(
+    id="tflite/gpu-not-prepared",
+    compiler=NAME,
+    anchor=("TfLiteGpuDelegate Prepare: ",),
+    pattern=r"\bTfLiteGpuDelegate Prepare: (?P<reason>(?!%s)\S.{0,300})",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The GPU delegate can't prepare its part of the model: the whole model runs on the CPU, or none is made.",
+    help="The line, or the one with `TfLiteGpuDelegate Init: ` above it, gives the reason: a driver, or an operator's shape.",
+    seen_in="TensorFlow Lite 1.14 to 2.21 (source and public threads), ERROR",
+    matches=("E/tflite: TfLiteGpuDelegate Prepare: delegate is not initialized",),
+    ignores=('            "TfLiteGpuDelegate Prepare: %s", status.message().data());',),
+    # Where the interpreter says that it went back to the CPU, that line tells.
+    read=hinted,
+)
 ARMNN = Rule(
     id="tflite/armnn-unsupported",
     compiler=NAME,
@@ -75,15 +95,61 @@ ARMNN = Rule(
 ARMNN_LAYER = Rule(
     id="tflite/armnn-next-backend",
     compiler=NAME,
-    anchor=(", falling back to the next backend",),
-    pattern=r"Layer of type (?P<op>\w{1,80}) is not supported on requested backend (?P<reason>\w{1,40} .{1,600}), falling back to the next backend",
+    anchor=("is not supported on requested backend ",),
+    pattern=r"Layer of type (?P<op>\w{1,80}) is not supported on requested backend (?P<reason>\w{1,40} for .{1,600}?)(?:, falling back to the next backend|\s*$)",
     kind=Kind.OP_FALLBACK,
     scope=Scope.OPERATOR,
     meaning="Arm NN does not take the layer on the backend that was asked for: the next one of the list runs it, "
     "mostly the plain loops of CpuRef.",
     help=ARMNN.help,
-    seen_in="Arm NN 19 to 21 (source and public threads), WARNING",
+    seen_in="Arm NN 19 to 25 (source and public threads), WARNING",
     matches=(
         "WARNING: Layer of type DetectionPostProcess is not supported on requested backend CpuAcc for input data type QAsymm8 and output data type Float32 (reason: IsDetectionPostProcessSupported is not implemented [LayerSupportBase.cpp:171]), falling back to the next backend.",
+        "), falling back to the next backend.WARNING: Layer of type Quantize is not supported on requested backend VsiNpu for input data type Float32 and output data type QAsymmS8 (reason: Npu quantize: output type not supported.",
     ),
+    ignores=("Layer of type Resize is not supported on requested backend ' + backend",),
+)
+ARMNN_NO_BACKEND = Rule(
+    id="tflite/armnn-no-backend",
+    compiler=NAME,
+    anchor=("is not supported on any preferred backend ",),
+    pattern=r"Layer of type (?P<op>\w{1,80}) is (?P<reason>not supported on any preferred backend \[[\w ]{1,120}\])",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="No backend of the list takes the layer: Arm NN makes no network.",
+    help="Put CpuRef at the end of the list of backends, or change the layer as the lines above it ask.",
+    seen_in="Arm NN 19 to 25 (source and public threads), ERROR",
+    matches=(
+        "Warning: ERROR: Layer of type Convolution2d is not supported on any preferred backend [CpuAcc ]",
+    ),
+    ignores=('<< " is not supported on any preferred backend " << backendPreferences;',),
+)
+
+
+def needs_static(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Where the delegate that was made last is XNNPACK, the model stays on the CPU, with plainer kernels."""
+    report = by_groups(rule, record, match)
+    made = next((line.text for line in record.preceding(_NEAR) if _MADE in line.text), "")
+    if "XNNPACK" in made:
+        report = report._replace(kind=Kind.SLOWER_KERNEL)
+    yield report
+
+
+STATIC = Rule(
+    id="tflite/delegate-needs-static",
+    compiler=NAME,
+    anchor=("a delegate that only supports static-sized tensors",),
+    pattern=rf"^{BEFORE}(?:\w*Error: |(?:ERROR|WARNING|INFO): |[EWI]/tflite *(?:\( *\d{{1,9}}\))?: |[EWI] tflite *: )?Attempting to use (?P<reason>a delegate that only supports static-sized tensors with a graph that has dynamic-sized tensors)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The delegate takes no tensor whose size is not fixed: none of the model is given to it.",
+    help="Convert the model with fixed sizes (batch included), or resize the inputs before the delegate is applied.",
+    seen_in="TensorFlow Lite 1.14 to 2.21 and LiteRT 1 (source and public threads), ERROR, later WARNING",
+    matches=(
+        "ERROR: Attempting to use a delegate that only supports static-sized tensors with a graph that has dynamic-sized tensors.",
+        "W/tflite: Attempting to use a delegate that only supports static-sized tensors with a graph that has dynamic-sized tensors (tensor#21 is a dynamic-sized tensor).",
+        "INFO: Created TensorFlow Lite XNNPACK delegate for CPU.\nAttempting to use a delegate that only supports static-sized tensors with a graph that has dynamic-sized tensors (tensor#-1 is a dynamic-sized tensor).",
+    ),
+    ignores=("r'Attempting to use a delegate that only supports static-sized tensors',",),
+    read=needs_static,
 )

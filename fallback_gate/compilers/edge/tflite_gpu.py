@@ -23,9 +23,13 @@ from fallback_gate.scan.record import Line, Record
 NAME = "tflite"
 SEEN = "TensorFlow Lite 1.15 to 2.21, LiteRT (source and public threads)"
 
-_LOGCAT = r"(?:(?:(?:\d{4}-)?\d\d-\d\d [\d:.]{8,20} {1,6}\d{1,7} {1,6}\d{1,7} )?(?:[VDIWE]/tflite: |[VDIWE] tflite *: |ERROR: ))?"
+_WHEN = r"(?:\d{4}-)?\d\d-\d\d [\d:.]{8,20} {1,6}(?:[+-]\d{4} {1,6})?\d{1,7} {1,6}\d{1,7} "
+_LOGCAT = rf"(?:(?:{_WHEN})?(?:[VDIWE]/tflite: |[VDIWE] tflite *: |ERROR: )|{_WHEN}[VDIWE] [\w.$]{{1,60}} {{0,20}}: {{1,8}})?"
 _ROW = Pattern(
     rf"^\s*{_LOGCAT}(?!INFO|ERROR|WARNING|VERBOSE)(?:CUSTOM )?(?P<op>[A-Z][A-Za-z0-9_]{{1,80}}):(?: (?P<reason>.*))?$"
+)
+_ROW_ALONE = Pattern(
+    rf"^\s*{_LOGCAT}(?P<op>[A-Z][A-Z0-9_]{{2,80}}|(?<=CUSTOM )\w{{2,80}}): (?P<reason>(?:Operation is |OP is |Op |Max version |Expected |[A-Z_]+ )\S.*)$"
 )
 _SPLIT = Pattern(r"\boperations will run on the GPU, and\b")
 
@@ -110,9 +114,22 @@ GPU_CODE = Rule(
 
 
 def split(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The numbers, where the list that they end is not in the log: else its rows tell."""
-    if not record.is_near(GPU.anchor[0].encode(), behind=False):
-        yield from shared.hinted(rule, record, match)
+    """The numbers, and the rows above them where the list lost its header: else its rows tell."""
+    if record.is_near(GPU.anchor[0].encode(), behind=False):
+        return
+    yield from shared.hinted(rule, record, match)
+    report = by_groups(rule, record, match)._replace(scope=Scope.OPERATOR, at_least=False)
+    for line in record.preceding(shared.MOST):
+        row = _ROW_ALONE.match(line.text)
+        if not row:
+            return
+        yield report._replace(
+            op=row["op"],
+            names=(row["op"],),
+            position=record.position_at(line.at),
+            text=line.text,
+            reason=row["reason"].strip()[:400],
+        )
 
 
 GPU_SPLIT = Rule(

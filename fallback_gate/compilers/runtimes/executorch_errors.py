@@ -105,6 +105,23 @@ NOT_DECOMPOSED = Rule(
     read=of_overload,
 )
 
+XNNPACK = Rule(
+    id="executorch/xnnpack-lacks-operator",
+    compiler=NAME,
+    anchor=("is not supported in XNNPACK Delegate",),
+    pattern=r"\bFor (?P<layer>\w{1,200}), call_function:(?P<edge>[a-zA-Z_]\w{0,60}\.\w[\w.]{0,150}) (?P<reason>is not supported in XNNPACK Delegate)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The partitioner gave XNNPACK an operator that its delegate can't write: there is no program.",
+    help="Update ExecuTorch, or leave the module out of the partitioner; an operator in training mode needs model.eval() first.",
+    seen_in="0.1 to 1.2 (source and public threads), an exception of to_backend",
+    matches=(
+        "RuntimeError: For aten_acme_gate_default, call_function:aten.acme_gate.default is not supported in XNNPACK Delegate",
+    ),
+    ignores=('f"For {node}, {node.op}:{node.target.__name__} is not supported in XNNPACK Delegate"',),
+    read=of_overload,
+)
+
 NOT_INITIALISED = Rule(
     id="executorch/backend-not-initialised",
     compiler=NAME,
@@ -120,4 +137,4 @@ NOT_INITIALISED = Rule(
     ignores=("bgfx::init failed for backend Vulkan",),
 )
 
-RULES = (MISSING, NO_KERNEL, NOT_DECOMPOSED, NOT_INITIALISED)
+RULES = (MISSING, NO_KERNEL, NOT_DECOMPOSED, XNNPACK, NOT_INITIALISED)

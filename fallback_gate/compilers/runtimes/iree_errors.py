@@ -60,7 +60,9 @@ _MODULES = (".mlir", ".mlirbc", "<stdin>")
 def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operation; where it is torch-mlir's opaque operator, what that one stands for, from the lines below."""
     what, file = match["what"], file_of(match) if match["at"] else ""
-    if not _OWN.match(match["dialect"]) and (match["dialect"] in _OF_OTHERS or not file.endswith(_MODULES)):
+    if not _OWN.match(match["dialect"]) and (
+        match["dialect"] in _OF_OTHERS or not (file.endswith(_MODULES) or "iree" in file.casefold())
+    ):
         return
     if what == "torch.operator":
         for line in record.following(4):
@@ -132,7 +134,7 @@ NOT_TRANSLATED = Rule(
     ignores=("error: failed to serialize executable",),
     read=lambda rule, record, match: (
         by_groups(rule, record, match)._replace(
-            op=_executable(file_of(match))[0],
+            op=(_executable(file_of(match)) or ("*",))[0],
             names=_executable(file_of(match)),
             reason=match["why"],
             location=Location(file_of(match), int(match["at"])),
@@ -142,7 +144,12 @@ NOT_TRANSLATED = Rule(
 
 
 def _executable(file: str) -> tuple[str, ...]:
-    """The names of the dispatch after which a dumped module is called; else those of the model's file."""
+    """The names of the dispatch after which a dumped module is called; else those of the model's file.
+
+    None where the place is one in a Python program, as a traced model has them.
+    """
+    if not file.endswith(_MODULES):
+        return ()
     stem = file.replace("\\", "/").rpartition("/")[2].removesuffix(".mlir")
     return dispatch_names(stem.removeprefix("configured_").removeprefix("module_"))
 

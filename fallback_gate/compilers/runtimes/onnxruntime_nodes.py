@@ -17,7 +17,7 @@ from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.onnxruntime_placement import HEAD, NAME
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
 
 _W = "2026-11-30 00:18:23.263189488 [W:onnxruntime:, "
@@ -195,8 +195,8 @@ ON_CPU = Rule(
     id="onnxruntime/nodes-on-cpu",
     compiler=NAME,
     anchor=("Node(s) placed on [CPUExecutionProvider]",),
-    pattern=HEAD
-    + r"\s?Node\(s\) (?P<reason>placed on \[CPUExecutionProvider\]\.\s{1,8}Number of nodes: (?P<count>[1-9]\d{0,8}))\s*$",
+    pattern=rf"(?:{HEAD}\s?|^{BEFORE})"
+    + r"Node\(s\) (?P<reason>placed on \[CPUExecutionProvider\]\.\s{1,8}Number of nodes: (?P<count>[1-9]\d{0,8}))\s*$",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
     meaning="So many nodes of a session run on the CPU, beside those of another provider; the lines below name them.",
@@ -204,6 +204,7 @@ ON_CPU = Rule(
     seen_in="1.12 to 1.32 (source and public threads), VERBOSE",
     matches=(
         "2026-11-30 00:18:28.7 [V:onnxruntime:, session_state.cc:1380 VerifyEachNodeIsAssignedToAnEp]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 875",
+        "  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 14",
     ),
     ignores=("expected: Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1",),
     at_least=True,

@@ -67,12 +67,24 @@ UNSUPPORTED = Rule(
     read=lacking,
 )
 
+
+def not_computed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator, by ggml's name for it."""
+    op = match["op"] or match["named"] or match["missing"]
+    yield by_groups(rule, record, match)._replace(
+        op=op,
+        names=(op, f"GGML_OP_{op}"),
+        reason=match["reason"] or (match["types"] and f"missing op{match['types']}"),
+    )
+
+
 NOT_COMPUTED = Rule(
     id="llama-cpp/operator-not-computed",
     compiler=NAME,
-    anchor=("error: op not supported ", "error: unsupported op "),
+    anchor=("error: op not supported ", "error: unsupported op ", "Error: Missing op: "),
     pattern=OPENS
-    + r"\w{1,80}: error: (?:(?P<reason>op not supported) (?P<layer>\S.{0,200}?) \((?P<op>[A-Z][A-Z0-9_]{1,40})\)|unsupported op '(?P<named>[A-Z][A-Z0-9_]{1,40})')\s*$",
+    + r"\w{1,80}: (?:error: (?:(?P<reason>op not supported) (?P<layer>\S.{0,200}?) \((?P<op>[A-Z][A-Z0-9_]{1,40})\)|unsupported op '(?P<named>[A-Z][A-Z0-9_]{1,40})')"
+    r"|Error: Missing op: (?P<missing>[A-Z][A-Z0-9_]{1,40})(?P<types> for \w{1,20}(?: and \w{1,20})?(?: to \w{1,20})?)?)\s*$",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The back end was given an operator that it lacks, with no other one to take it: the program ended here.",
@@ -81,13 +93,9 @@ NOT_COMPUTED = Rule(
     matches=(
         "ggml_backend_opencl_graph_compute: error: op not supported node_185 (GROUP_NORM)",
         "ggml_metal_encode_node: error: unsupported op 'PAD'",
+        "ggml_vulkan: Error: Missing op: GET_ROWS for q4_0 and i32 to f32",
     ),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(
-            op=match["op"] or match["named"],
-            names=(match["op"] or match["named"], f"GGML_OP_{match['op'] or match['named']}"),
-        ),
-    ),
+    read=not_computed,
 )
 
 SAMPLER = Rule(
