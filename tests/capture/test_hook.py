@@ -330,21 +330,17 @@ def test_what_jax_leaves_to_its_interpreter_or_runs_without_jit_is_told(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("disabled", "in_mode", "skipped", "reason"),
+    ("disabled", "in_mode", "skipped", "broke", "reason"),
     [
-        (False, True, True, "a torch dispatch mode is active"),
-        (True, False, False, "Dynamo tracing is disabled"),
-        (
-            False,
-            False,
-            True,
-            None,
-        ),  # a library's frame behind a break: what called it was traced, and is told
-        (False, False, False, "it was not traced"),
+        (False, True, True, False, "a torch dispatch mode is active"),
+        (True, False, False, False, "Dynamo tracing is disabled"),
+        (False, False, True, True, None),  # behind a break: what called it was traced, and is told
+        (False, False, True, False, "a module of PyTorch's own is not traced by itself"),
+        (False, False, False, True, "it was not traced"),
     ],
 )
 def test_why_a_frame_was_passed_over(
-    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, reason: str | None
+    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, broke: bool, reason: str | None
 ) -> None:
     code = f"""\
         import sys
@@ -358,9 +354,10 @@ def test_why_a_frame_was_passed_over(
         dynamo = Some(
             config=Some(disable={disabled}),
             trace_rules=Some(check=lambda code: {skipped}),
+            utils=Some(counters={{"graph_break": {{"item": 1}} if {broke} else {{}}}}),
             convert_frame=Some(is_in_torch_dispatch_mode=lambda include_infra_modes: {in_mode}),
         )
         seen._note(forward.__code__, Some(guarded_code=None), dynamo)
-        print([one["reason"] for one in seen.SKIPPED])
+        print(*[one["reason"] for one in seen.SKIPPED])
         """
-    assert Run(tmp_path, code).out.strip() == str([f"passed over: {reason}"] if reason else [])
+    assert Run(tmp_path, code).out.strip() == (f"passed over: {reason}" if reason else "")

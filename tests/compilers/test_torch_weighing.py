@@ -293,6 +293,42 @@ def test_fallback_kernels(told: Told, state: State, why: str, line: int | None, 
     assert (proof.state, proof.line, proof.setting) == (state, line, setting)
 
 
+def split(buckets: int, wrappers: int, *more: tuple[str, tuple[str, ...]], ended: int | None = None) -> Told:
+    """A graph under DDP's optimiser, and how often a wrapper of it began and ended."""
+    calls: Told = [
+        ("torch/backend-called", ("0/0", "compile_fn")),
+        ("torch/backend-done", ("0/0", "compile_fn")),
+    ]
+    cut: Told = [("torch/ddp-buckets", ("0/0", str(buckets)))] if buckets else []
+    printed = [CODE] * wrappers + [CODE_END] * (wrappers if ended is None else ended)
+    return [STARTED, DONE, *calls, *cut, *printed, *more, ("torch/metrics", ()), LISTED]
+
+
+FORWARD, BACKWARD = (("torch/graph-written", ("0/0", which)) for which in ("forward", "backward"))
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        (split(1, 1), PROVEN),
+        (split(3, 3), PROVEN),
+        (split(3, 2), UNPROVEN),  # one bucket went elsewhere, or its wrapper is not in the log
+        (split(3, 3, ended=2), UNPROVEN),
+        (split(0, 1), UNPROVEN),  # a back end of this name that is not DDP's
+        (split(3, 5, FORWARD, BACKWARD), UNPROVEN),  # each has a forward and a backward graph
+        (split(3, 6, FORWARD, BACKWARD), PROVEN),
+        (split(1, 1, ("torch/backward-timed", ())), UNPROVEN),
+        (split(2, 0, LOWERED, LOWERED), PROVEN),
+        (split(2, 0, LOWERED), UNPROVEN),
+        (split(2, 0, LOWERED, LOWERED, ("torch/backward-begun", ("0",)), ("torch/backward-ended", ("0",))), UNPROVEN),
+        (split(1, 1, ("torch/ddp-buckets", ("1/0", "1")), ("torch/backend-called", ("1/0", "compile_fn")), ("torch/backend-done", ("1/0", "compile_fn"))), UNPROVEN),
+    ],
+)  # fmt: skip
+def test_the_buckets_of_data_parallel_training(told: Told, state: State) -> None:
+    proof = prove(evidence(told))[OP]
+    assert proof.state is state, proof.why
+
+
 def test_a_part_of_the_fallback_kernels_was_reported() -> None:
     proof = prove(evidence(but(CODE, CODE_END), reported=(OP,)))[OP]
     assert proof.state is UNOBSERVABLE

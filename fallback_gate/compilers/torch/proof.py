@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import backwards, cache, trace_proof
+from fallback_gate.compilers.torch import backwards, cache, ddp, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import errors, left_open
 from fallback_gate.model import Kind, Proof, State
@@ -251,7 +251,14 @@ def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
 
 
 def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
-    others = sorted({name for name in facts.backends.values() if name != "inductor"})
+    split = ddp.by_inductor(evidence)
+    others = sorted(
+        {
+            name
+            for cid, name in facts.backends.items()
+            if name != "inductor" and not (name == ddp.BACKEND and cid in split)
+        }
+    )
     if others:
         name = others[0]
         why = (
