@@ -1,9 +1,9 @@
 """The side door: what was given to torch.compile and passed over as it was called, which only DEBUG prints.
 
 Dynamo looks at each frame before it traces it, and lets it run in eager while `config.disable` is on,
-under a dispatch mode (`FlopCounterMode`), and in 2.7 and 2.11 where a module of PyTorch's own is compiled in place
-(`nn.Sequential(...).compile()`). Each look at a frame that was asked for is watched here; compiled code that
-runs is not.
+under a dispatch mode (`FlopCounterMode`), and in 2.7 and 2.11 where a module of PyTorch's own is compiled in
+place (`nn.Sequential(...).compile()`). Each look at a frame that was asked for is watched here; compiled code
+that runs is not.
 
 The file's name holds that of Dynamo's own: from such a file on, Dynamo leaves frames out of stacks it prints.
 """
