@@ -263,6 +263,36 @@ def test_compile_workers_print_no_list_of_frames(tmp_path: Path) -> None:
     assert silent.out.splitlines() == ["4 ", ""]
 
 
+DYNAMO = """\
+    import atexit, logging
+    from types import SimpleNamespace as Some
+    log = logging.getLogger("torch._dynamo")
+    log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
+    atexit.register(log.info, "TorchDynamo attempted to trace the following frames: []")
+    class OptimizeContext:
+        def __call__(self, given):
+            return given
+    def reset():
+        pass
+    eval_frame, convert_frame, decorators = Some(OptimizeContext=OptimizeContext), Some(), Some()
+    config, utils = Some(disable=False), Some(counters={}, get_compilation_metrics=list)
+    """
+
+
+@pytest.mark.parametrize(("use", "listed"), [("", False), ("torch._dynamo.OptimizeContext()(len)", True)])
+def test_a_process_that_asks_nothing_of_dynamo_prints_no_list_of_frames(
+    tmp_path: Path, use: str, listed: bool
+) -> None:
+    (tmp_path / "torch" / "_dynamo").mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "_dynamo" / "__init__.py").write_text(textwrap.dedent(DYNAMO), encoding="utf-8")
+    run = Run(tmp_path, f"import torch._dynamo\n{use}\n")
+    assert run.code == 0
+    assert run.err == "TorchDynamo attempted to trace the following frames: []\n" * listed
+    assert len(run.told) == listed
+
+
 def test_a_kernel_that_the_interpreter_runs_is_told(tmp_path: Path) -> None:
     # Triton's interpreter: a kernel object whose `run` is called at each launch, with `warmup` at none.
     runtime = tmp_path / "triton" / "runtime"

@@ -35,8 +35,9 @@ trace, the frame of a recompile (artifact `recompiles`), the wrapper of a backwa
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
 exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty
-list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
-`fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
+list is a compiler that is off, and also a process that imports PyTorch to start others (a launcher, a front end, in
+2.7 a compile worker, `autotune_in_subproc`), which no text tells apart: record the log with `fallback-gate record`,
+which hushes those that ask nothing of the compiler, or judge the workers' own logs.
 
 Wording seen in 2.7.1, 2.9.1, 2.10.0, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
 """
