@@ -171,6 +171,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "torchinductor compiling BACKWARDS graph": ("torch.compile",),
     "torchinductor done compiling BACKWARDS graph": ("torch.compile",),
     "bw_compiler": ("torch.compile",),
+    "DDPOptimizer used bucket cap": ("torch.compile",),
+    "skipping: forward (reason:": ("torch.compile",),
     "dynamo_start": ("torch.compile",),
     "dynamo_output_graph": ("torch.compile",),
     "inductor_output_code": ("torch.compile",),

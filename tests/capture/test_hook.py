@@ -263,6 +263,36 @@ def test_compile_workers_print_no_list_of_frames(tmp_path: Path) -> None:
     assert silent.out.splitlines() == ["4 ", ""]
 
 
+DYNAMO = """\
+    import atexit, logging
+    from types import SimpleNamespace as Some
+    log = logging.getLogger("torch._dynamo")
+    log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
+    atexit.register(log.info, "TorchDynamo attempted to trace the following frames: []")
+    class OptimizeContext:
+        def __call__(self, given):
+            return given
+    def reset():
+        pass
+    eval_frame, convert_frame, decorators = Some(OptimizeContext=OptimizeContext), Some(), Some()
+    config, utils = Some(disable=False), Some(counters={}, get_compilation_metrics=list)
+    """
+
+
+@pytest.mark.parametrize(("use", "listed"), [("", False), ("torch._dynamo.OptimizeContext()(len)", True)])
+def test_a_process_that_asks_nothing_of_dynamo_prints_no_list_of_frames(
+    tmp_path: Path, use: str, listed: bool
+) -> None:
+    (tmp_path / "torch" / "_dynamo").mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "_dynamo" / "__init__.py").write_text(textwrap.dedent(DYNAMO), encoding="utf-8")
+    run = Run(tmp_path, f"import torch._dynamo\n{use}\n")
+    assert run.code == 0
+    assert run.err == "TorchDynamo attempted to trace the following frames: []\n" * listed
+    assert len(run.told) == listed
+
+
 def test_a_kernel_that_the_interpreter_runs_is_told(tmp_path: Path) -> None:
     # Triton's interpreter: a kernel object whose `run` is called at each launch, with `warmup` at none.
     runtime = tmp_path / "triton" / "runtime"
@@ -330,21 +360,17 @@ def test_what_jax_leaves_to_its_interpreter_or_runs_without_jit_is_told(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("disabled", "in_mode", "skipped", "reason"),
+    ("disabled", "in_mode", "skipped", "broke", "reason"),
     [
-        (False, True, True, "a torch dispatch mode is active"),
-        (True, False, False, "Dynamo tracing is disabled"),
-        (
-            False,
-            False,
-            True,
-            None,
-        ),  # a library's frame behind a break: what called it was traced, and is told
-        (False, False, False, "it was not traced"),
+        (False, True, True, False, "a torch dispatch mode is active"),
+        (True, False, False, False, "Dynamo tracing is disabled"),
+        (False, False, True, True, None),  # behind a break: what called it was traced, and is told
+        (False, False, True, False, "a module of PyTorch's own is not traced by itself"),
+        (False, False, False, True, "it was not traced"),
     ],
 )
 def test_why_a_frame_was_passed_over(
-    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, reason: str | None
+    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, broke: bool, reason: str | None
 ) -> None:
     code = f"""\
         import sys
@@ -358,9 +384,10 @@ def test_why_a_frame_was_passed_over(
         dynamo = Some(
             config=Some(disable={disabled}),
             trace_rules=Some(check=lambda code: {skipped}),
+            utils=Some(counters={{"graph_break": {{"item": 1}} if {broke} else {{}}}}),
             convert_frame=Some(is_in_torch_dispatch_mode=lambda include_infra_modes: {in_mode}),
         )
         seen._note(forward.__code__, Some(guarded_code=None), dynamo)
-        print([one["reason"] for one in seen.SKIPPED])
+        print(*[one["reason"] for one in seen.SKIPPED])
         """
-    assert Run(tmp_path, code).out.strip() == str([f"passed over: {reason}"] if reason else [])
+    assert Run(tmp_path, code).out.strip() == (f"passed over: {reason}" if reason else "")

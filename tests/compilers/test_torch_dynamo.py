@@ -111,7 +111,7 @@ def test_a_break_in_a_library_that_was_compiled_itself_is_named_by_the_librarys_
     report, resumed = said.reports
     assert report.location == Location(f"{SITE}/nn/parallel/distributed.py", 1758, "_pre_forward")
     assert report.names == ("_pre_forward", "Logger.set_runtime_stats_and_log", "forward")
-    assert (resumed.op, resumed.hint) == ("forward", True)  # the break above accounts for it
+    assert (resumed.op, resumed.hint) == ("*", True)  # the break above accounts for it
 
 
 def test_a_break_in_a_library_that_the_users_function_calls_is_named_by_the_users(read: Read) -> None:
@@ -571,7 +571,9 @@ def test_a_compile_that_failed_as_its_guards_were_made(read: Read) -> None:
     assert "Constraints violated" in report.reason
 
 
-@pytest.mark.parametrize("time", ["bytecode_tracing", "fullgraph_capture", "GraphLowering.run"])
+@pytest.mark.parametrize(
+    "time", ["bytecode_tracing", "fullgraph_capture", "GraphLowering.run", "PyCodeCache.load_by_key_path"]
+)
 def test_an_empty_list_beside_a_trace_is_no_compiler_that_is_off(read: Read, time: str) -> None:
     times = record(
         "TorchDynamo compilation metrics:", "Function, Runtimes (s)", f"{time}, 1.0", level="I", cid=""
@@ -876,6 +878,114 @@ def test_a_resumed_frame_hints_at_a_break(read: Read) -> None:
     ).reports
     assert (report.kind, report.op, report.hint) == (Kind.GRAPH_BREAK, "gate_attn", True)
     assert report.location == Location("/app/tv/breaks.py", 37, "gate_attn")
+
+
+@pytest.mark.parametrize(
+    ("frame", "file"),
+    [("inner_at_240", f"{SITE}/_dynamo/external_utils.py"), ("forward_at_50", "<eval_with_key>.7")],
+)
+def test_a_librarys_frame_that_goes_on_names_nothing_and_joins_what_broke(
+    read: Read, tmp_path: Path, frame: str, file: str
+) -> None:
+    resumed = record(
+        f"Step 1: torchdynamo start tracing torch_dynamo_resume_in_{frame} {file}:{frame.rpartition('_')[2]}",
+        level="I",
+        cid="1/0",
+    )
+    (report,) = read(*resumed).reports
+    assert (report.op, report.scope, report.location, report.hint) == ("*", Scope.UNKNOWN, None, True)
+    log = tmp_path / "compile.log"
+    log.write_text("\n".join((*graph_break(*LONG, *STACK), *resumed, "")))
+    assert [finding.event.op for finding in check([str(log)]).findings] == ["gate_attn"]
+
+
+NODE = (
+    "    While executing %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%t, %i))",
+    "    Original traceback:",
+    '      File "/app/serve/table.py", line 12, in lookup',
+    "        return x * table[i].to(x.device)",
+    "",
+)
+CALLER = (
+    "User code traceback:",
+    '  File "/app/serve/main.py", line 30, in <module>',
+    '  File "/app/serve/main.py", line 6, in serve',
+    "    y = f(x)",
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "function"),
+    [
+        (NODE, "lookup"),
+        (("", "no node is told"), "serve"),
+        ((NODE[1], '  File "/app/other.py", line 1, in f'), "serve"),
+    ],
+)
+def test_a_graph_that_the_back_end_refused_is_named_by_its_own_function(
+    read: Read, node: tuple[str, ...], function: str
+) -> None:
+    broke, frame = read(
+        *graph_break(
+            "Graph break in user code at /app/serve/table.py:11",
+            "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+            "",
+            "Backend compiler exception",
+            "  Explanation: Backend compiler `inductor` failed with aten._local_scalar_dense.default",
+            "",
+            *node,
+            *CALLER,
+        )
+    ).reports
+    assert (broke.op, broke.location) == (function, Location("/app/serve/table.py", 11, function))
+    assert broke.stack[-1] == "serve"
+    assert (frame.op, frame.kind, frame.hint) == (function, Kind.EAGER_FRAME, True)
+
+
+def test_a_disabled_class_is_named_by_the_function_that_calls_it(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break in user code at /app/moe/breaks.py:37",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+            "",
+            "Skip inlining `torch.compiler.disable()`d function",
+            "  Explanation: Skip inlining function <function Module._wrapped_call_impl at 0x7f1d4a4fd580> since it was wrapped "
+            "with `torch.compiler.disable` (reason: None)",
+            *STACK,
+        )
+    ).reports
+    assert (report.op, report.names) == ("gate_attn", ("gate_attn",))
+
+
+MODULES = f"{SITE}/nn/modules"
+PASSED_OVER = [
+    *record(f"skipping: _call_impl (reason: in skipfiles, file: {MODULES}/module.py)", cid=""),
+    *record(f"skipping: forward (reason: in skipfiles, file: {MODULES}/container.py)", cid=""),
+    *record(f"skipping: forward (reason: in skipfiles, file: {MODULES}/linear.py)", cid=""),
+    *record(f"skipping: forward (reason: frame is in the Dynamo skipfiles list, file: {MODULES}/linear.py)", cid=""),
+]  # fmt: skip
+
+
+def test_a_library_module_that_is_compiled_by_itself_runs_in_eager(read: Read) -> None:
+    said = read(*PASSED_OVER, *traced(), *listed("forward /app/moe/decoder.py:148"))
+    (report,) = said.reports
+    assert (report.kind, report.scope) == (Kind.EAGER_FRAME, Scope.REGION)
+    assert report.op == "torch.nn.modules.linear.forward"
+    assert report.location == Location(f"{MODULES}/linear.py", None, "forward")
+    assert report.position == 3
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        graph_break(*LONG, *STACK),
+        record("WON'T CONVERT forward /app/moe/decoder.py line 148 ", level="W"),
+        record("torch._dynamo hit config.recompile_limit (8)", level="W"),
+    ],
+)
+def test_a_library_module_behind_what_is_told_is_no_fallback_of_its_own(read: Read, told: list[str]) -> None:
+    said = read(*PASSED_OVER, *traced(), *told, *listed("forward /app/moe/decoder.py:148"))
+    assert not [one for one in said.reports if one.op.startswith("torch.nn")]
 
 
 TRAPS = [

@@ -35,6 +35,7 @@ LISTED = ("torch/frames-listed", ("whole", "forward m.py:1"))
 LOWERED = ("torch/lowered", ("0/0",))
 HIT = ("torch/cache-hit", ("0/0", "key"))
 PARTS = ("torch/partitioned", ("0/0", "2"))
+TRACE = "TORCH_TRACE=FOLDER, and give it with the log"
 WHOLE = [STARTED, DONE, CALLED, CODE, CODE_END, RETURNED, LISTED]
 
 
@@ -272,7 +273,7 @@ def test_graph_breaks(told: Told, state: State, why: str) -> None:
         (but(CALLED, add=[("torch/backend-called", ("0/0", "tensorrt"))]), UNPROVEN, "back end tensorrt is not Inductor: its own log must show its fallbacks", 7, None),
         (but(add=[("torch/backend-called", ("0/1", "eager")), ("torch/backend-done", ("0/1", "eager"))]), UNPROVEN, "back end eager generates no code", 3, None),
         (but(CALLED), UNPROVEN, "no graph was handed to a back end", None, SETTING),
-        (but(CODE_END), UNPROVEN, "graph [0/0] has no whole generated code in the log: from a cache, or cut", None, SETTING),
+        (but(CODE_END), UNPROVEN, "graph [0/0] has no whole generated code in the log: from a cache, cut, or without a call", None, SETTING),
         (but(CODE_END, add=[("torch/output-code-ended", ("0/0", "cudagraphs"))]), UNPROVEN, "graph [0/0] has no whole generated code", None, SETTING),
         (but(CODE), UNOBSERVABLE, "this level prints no op_fallback", None, SETTING),
         (but(CODE, CODE_END), UNOBSERVABLE, "this level prints no op_fallback", None, SETTING),
@@ -281,7 +282,7 @@ def test_graph_breaks(told: Told, state: State, why: str) -> None:
         (but(CODE, CODE_END, add=[LOWERED, HIT]), UNPROVEN, "graph [0/0] came from a cache: it was not lowered, so no fallback kernel could be printed", 8 - 1, SETTING),
         (but(add=[HIT]), PROVEN, "for every graph its generated code is printed", 1, None),
         (but(CODE, CODE_END, add=[HIT]), UNPROVEN, "graph [0/0] came from a cache", 6, SETTING),
-        (but(add=[("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNPROVEN, "graph [1/0] has no whole generated code", None, SETTING),
+        (but(add=[("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNPROVEN, "graph [1/0] has no whole generated code", None, TRACE),
         (but(CODE, CODE_END, add=[LOWERED, ("torch/backend-called", ("1/0", "inductor")), ("torch/backend-done", ("1/0", "inductor"))]), UNPROVEN, "graph [1/0] has no whole generated code", None, SETTING),
         (but(add=[("torch/cpp-wrapper", ())]), UNPROVEN, CPP_WRAPPER.why, None, CPP_WRAPPER.setting),
         (but(CODE, CODE_END, add=[LOWERED, ("torch/cpp-wrapper", ())]), PROVEN, "each scheduled node is printed", 1, None),
@@ -291,6 +292,54 @@ def test_fallback_kernels(told: Told, state: State, why: str, line: int | None, 
     proof = prove(evidence(told))[OP]
     assert why in proof.why
     assert (proof.state, proof.line, proof.setting) == (state, line, setting)
+
+
+def test_a_graph_that_failed_as_is_told_owes_no_code() -> None:
+    failed: Told = [
+        ("torch/trace-started", ("1/0", "g", "m.py:9")),
+        ("torch/backend-called", ("1/0", "inductor")),
+    ]
+    told = [*WHOLE[:-1], *failed, ("torch/frames-listed", ("whole", "forward m.py:1", "g m.py:9"))]
+    error = evidence(told, (Kind.COMPILE_ERROR,), ("torch/frame-not-converted",))
+    assert prove(error)[OP].state is PROVEN
+    assert prove(evidence(told))[OP].state is UNPROVEN
+    assert prove(evidence([*told, ("torch/backend-done", ("1/0", "inductor"))]))[OP].state is UNPROVEN
+
+
+def split(buckets: int, wrappers: int, *more: tuple[str, tuple[str, ...]], ended: int | None = None) -> Told:
+    """A graph under DDP's optimiser, and how often a wrapper of it began and ended."""
+    calls: Told = [
+        ("torch/backend-called", ("0/0", "compile_fn")),
+        ("torch/backend-done", ("0/0", "compile_fn")),
+    ]
+    cut: Told = [("torch/ddp-buckets", ("0/0", str(buckets)))] if buckets else []
+    printed = [CODE] * wrappers + [CODE_END] * (wrappers if ended is None else ended)
+    return [STARTED, DONE, *calls, *cut, *printed, *more, ("torch/metrics", ()), LISTED]
+
+
+FORWARD, BACKWARD = (("torch/graph-written", ("0/0", which)) for which in ("forward", "backward"))
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        (split(1, 1), PROVEN),
+        (split(3, 3), PROVEN),
+        (split(3, 2), UNPROVEN),  # one bucket went elsewhere, or its wrapper is not in the log
+        (split(3, 3, ended=2), UNPROVEN),
+        (split(0, 1), UNPROVEN),  # a back end of this name that is not DDP's
+        (split(3, 5, FORWARD, BACKWARD), UNPROVEN),  # each has a forward and a backward graph
+        (split(3, 6, FORWARD, BACKWARD), PROVEN),
+        (split(1, 1, ("torch/backward-timed", ())), UNPROVEN),
+        (split(2, 0, LOWERED, LOWERED), PROVEN),
+        (split(2, 0, LOWERED), UNPROVEN),
+        (split(2, 0, LOWERED, LOWERED, ("torch/backward-begun", ("0",)), ("torch/backward-ended", ("0",))), UNPROVEN),
+        (split(1, 1, ("torch/ddp-buckets", ("1/0", "1")), ("torch/backend-called", ("1/0", "compile_fn")), ("torch/backend-done", ("1/0", "compile_fn"))), UNPROVEN),
+    ],
+)  # fmt: skip
+def test_the_buckets_of_data_parallel_training(told: Told, state: State) -> None:
+    proof = prove(evidence(told))[OP]
+    assert proof.state is state, proof.why
 
 
 def test_a_part_of_the_fallback_kernels_was_reported() -> None:

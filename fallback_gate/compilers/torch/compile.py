@@ -27,35 +27,49 @@ process and compile ids; fallbacks are still read, and nothing is proven.
 **When it is silent at every level.** `set_stance("eager_on_recompile")`; a stance or `config.disable` that holds
 for a part of the run; a module whose forward is disabled, or `torch.compile(disable=True)`, beside others that
 compile; a frame without tensor operations; a reference algorithm that was compiled in full;
-scaled_dot_product_attention decomposed for lack of a fused kernel; in a structured trace up to 2.10, what else a
+scaled_dot_product_attention decomposed for lack of a fused kernel; a module of PyTorch's own that is compiled by
+itself (`nn.Sequential(...).compile()`, blocks under fully_shard's hooks: DEBUG of dynamo tells); in a structured trace up to 2.10, what else a
 checkpointed function with a break in it runs. An error that the program catches, and up to 2.8
 a break that can't be resumed behind, are told by what is missing alone, and unproven: the end of their frame's compile or
 trace, the frame of a recompile (artifact `recompiles`), the wrapper of a backward graph where the times at exit name one.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
 exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty
-list is a compiler that is off, and in 2.7 a compile worker too, which no text tells apart: record the log with
-`fallback-gate record`, which hushes the workers, or with TORCHINDUCTOR_COMPILE_THREADS=1.
+list is a compiler that is off, and also a process that imports PyTorch to start others (a launcher, a front end, in
+2.7 a compile worker, `autotune_in_subproc`), which no text tells apart: record the log with `fallback-gate record`,
+which hushes those that ask nothing of the compiler, or judge the workers' own logs.
 
 Wording seen in 2.7.1, 2.9.1, 2.10.0, 2.11.0, 2.13.0 and 2.14.1 (run), and in part in 2.1.2 and 2.4.1 (run).
 """
 
 from __future__ import annotations
 
-from fallback_gate.compilers.rule import Reader
+from collections.abc import Iterable
+
+from fallback_gate.compilers.rule import Evidence, Reader
 from fallback_gate.compilers.torch import (
     backwards,
     cache,
     chained,
     cudagraphs,
+    ddp,
     dynamo_rules,
     inductor_rules,
+    passed_over,
     trace,
     trace_proof,
 )
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.markers import MARKERS
 from fallback_gate.compilers.torch.proof import REQUIRED, SETTING, one_program, prove
+from fallback_gate.model import Report
+
+
+def conclude(evidence: Evidence) -> Iterable[Report]:
+    """The fallbacks that only all of a process's lines tell together."""
+    yield from trace_proof.conclude(evidence)
+    yield from passed_over.conclude(evidence)
+
 
 READER = Reader(
     name=NAME,
@@ -66,11 +80,13 @@ READER = Reader(
         chained.MARKER,
         cudagraphs.UNSORTED,
         *backwards.MARKERS,
+        ddp.MARKER,
+        passed_over.LIBRARY_MODULE,
         *trace.MARKERS,
     ),
     required=REQUIRED,
     prove=prove,
-    conclude=trace_proof.conclude,
+    conclude=conclude,
     joins=one_program,
     setting=SETTING,
     manual=__doc__,

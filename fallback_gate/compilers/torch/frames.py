@@ -18,6 +18,7 @@ from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages,
 from fallback_gate.compilers.torch.user_stack import (
     UserStack,
     frames,
+    is_library,
     is_standard_library,
     told_by,
     user_stack,
@@ -185,7 +186,8 @@ def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The list of frames at exit, empty: torch.compile was switched off or never reached.
 
-    Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), as the times behind the list tell.
+    Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), or one that was made before is loaded
+    (aot_compile), as the times behind the list tell.
     """
     log = opened(record.text, match, None)
     if log and _names_none(record, log) and not _compiler_ran(record, log):
@@ -204,14 +206,16 @@ def _names_none(record: Record, log: LogRecord) -> bool:
 
 
 def _compiler_ran(record: Record, log: LogRecord) -> bool:
-    """Whether the table of times at exit, which stands behind the list of frames, has those of a trace or of Inductor."""
+    """Whether the table of times at exit, which stands behind the list of frames, has those of a trace or of Inductor's
+    code."""
     others = (parse(line.text) for line in record.following(MOST_TIMES))
     return any(other and other.pid == log.pid and _AT_WORK.match(other.message) for other in others)
 
 
 MOST_TIMES = 1_000  # lines
 _AT_WORK = Pattern(  # a list, or a table where `tabulate` is installed
-    r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing)(?:,| ) "
+    r"(?:GraphLowering\.run|AotCodeCompiler\.compile|fullgraph_capture|bytecode_tracing|PyCodeCache\.load_by_key_path)"
+    r"(?:,| ) "
 )
 
 
@@ -243,8 +247,16 @@ def tracing_disabled(rule: Rule, record: Record, match: Match[str]) -> Iterable[
 
 
 def resumed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A frame that exists only because a graph broke: all that INFO shows of a break."""
+    """A frame that exists only because a graph broke: all that INFO shows of a break.
+
+    A function of PyTorch's own, or of code that it generates, is no name to judge by: what it calls broke.
+    """
     log = opened(record.text, match, None)
     if log:
         reason = "the function was resumed after a graph break"
-        yield of_frame(rule, record, log, match, reason=reason, hint=True)
+        if is_library(match["file"]):
+            yield base(
+                rule, record, log, "*", Scope.UNKNOWN, files=(match["file"],), reason=reason, hint=True
+            )
+        else:
+            yield of_frame(rule, record, log, match, reason=reason, hint=True)

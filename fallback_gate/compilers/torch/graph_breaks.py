@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from re import Match
 from typing import Any, NamedTuple
 
@@ -91,6 +92,8 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     traceback = _traceback_after("User code traceback:", text)
     stack = user_stack(traceback)
     broken = _broken(stack, traceback)
+    if not is_library(file) and (compiled := _compiled_there(file, line, broken, text)):
+        stack, broken = stack.within(compiled), compiled
     where = Location(file, line, broken.function if broken else None)
     inside = library_frames(traceback) if is_library(file) else ()
     offending = offending_call(reason, text) or called_in(traceback)
@@ -201,6 +204,21 @@ def _broken(stack: UserStack, traceback: Sequence[str]) -> Location | None:
     if not stack.functions and (inside := library_frames(traceback)):
         return inside[0]
     return stack.innermost
+
+
+def _compiled_there(file: str, line: int, innermost: Location | None, text: Sequence[str]) -> Location | None:
+    """The frame at the place of the header, where the stack does not have it: the back end failed on its graph.
+
+    The stack is then that of its caller, and a node of the graph tells where it comes from.
+    """
+    if innermost and (innermost.file, innermost.line) == (file, line):
+        return None
+    said = _traceback_after(_OF_NODE, [one.strip() for one in text])
+    node = user_stack(takewhile(bool, said))
+    return node.innermost if node.innermost and node.innermost.file == file else None
+
+
+_OF_NODE = "Original traceback:"
 
 
 def _from(stack: tuple[str, ...], frame: str) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
-"""Room 3: frames that Dynamo looks at and passes over, since a dispatch mode is active: DEBUG only.
+"""Room 3: frames that Dynamo looks at and passes over: DEBUG only.
 
 A mode that a program enters to count or to watch (`FlopCounterMode`) leaves everything in it to eager, also what
 was given to torch.compile. A recording tells it at any level, by its closing record.
+
+PyTorch's own modules are traced as part of the code that calls them, never by themselves. Where nothing of the user's
+is around them, as in `nn.Sequential(...).compile()` or blocks under the hooks of fully_shard, each runs in eager.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from re import Match
 
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.compilers.torch.log import NAME, base, opened
 from fallback_gate.compilers.torch.user_stack import is_library
 from fallback_gate.model import Kind, Location, Report, Scope
@@ -58,3 +61,56 @@ RULE = Rule(
     ),
     read=passed_over,
 )
+
+
+def _of_library(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The name of the module's file, and the file."""
+    log = opened(record.text, match, None)
+    if log and log.prefix:
+        facts = (match["module"], match["file"])
+        yield Sighting(marker.id, record.position, facts, log.pid, None, log.when)
+
+
+LIBRARY_MODULE = Marker(
+    id="torch/library-module",
+    compiler=NAME,
+    anchor=("skipping: forward (reason:",),
+    pattern=r"skipping: forward \(reason: (?:in skipfiles|frame is in the Dynamo skipfiles list), "
+    r"file: (?P<file>[^)]*\btorch[\\/]nn[\\/]modules[\\/](?!module\b|container\b)(?P<module>\w+)\.py)\)",
+    shows="A module of PyTorch's own runs in eager, where the compiler looked at it and does not trace it.",
+    seen_in="2.11 (run), 2.7 to 2.14, DEBUG of dynamo",
+    matches=(
+        _DYNAMO + "forward (reason: in skipfiles, file: /x/torch/nn/modules/linear.py)",
+        _DYNAMO
+        + "forward (reason: frame is in the Dynamo skipfiles list, file: /x/torch/nn/modules/linear.py)",
+    ),
+    ignores=(
+        _DYNAMO + "forward (reason: in skipfiles, file: /x/torch/nn/modules/container.py)",
+        _DYNAMO + "forward (reason: in skipfiles, file: /app/torch/model.py)",
+    ),
+    read=_of_library,
+)
+_ACCOUNTS = {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR}
+
+
+def conclude(evidence: Evidence) -> Iterable[Report]:
+    """PyTorch's modules that ran in eager, where nothing else that is told leaves code to eager."""
+    if evidence.reported & _ACCOUNTS:
+        return
+    for (module, file), at in evidence.facts.get(LIBRARY_MODULE.id, {}).items():
+        name = f"torch.nn.modules.{module}.forward"
+        yield Report(
+            id=RULE.id,
+            compiler=NAME,
+            kind=RULE.kind,
+            scope=Scope.REGION,
+            op=name,
+            position=at,
+            text=f"skipping: forward (file: {file})",
+            names=(name,),
+            files=(file,),
+            location=Location(file, None, "forward"),
+            reason="a module of PyTorch's own was called outside of code that is traced: it runs in eager",
+            help="Give torch.compile a module or function of your own that calls it, and apply fully_shard after compiling "
+            "the whole model, or compile behind it.",
+        )

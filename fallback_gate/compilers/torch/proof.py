@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import backwards, cache, trace_proof
+from fallback_gate.compilers.torch import backwards, cache, ddp, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import errors, left_open
 from fallback_gate.model import Kind, Proof, State
@@ -22,6 +22,7 @@ REQUIRED = frozenset(
     {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK}
 )
 SETTING = "TORCH_LOGS=dynamo,graph_breaks,recompiles,output_code"
+_TRACE = "TORCH_TRACE=FOLDER, and give it with the log"
 _EAGER = ("eager", "aot_eager")
 _BACK = 60  # seconds that the clock of one process may run back
 _YEAR = 300 * 24 * 3600  # ... unless it is the turn of the year, which no record tells
@@ -161,11 +162,11 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
     cudagraphs, on_device = partitions(evidence, set(facts.backends), line)
     broken, compiled = _graph_break(evidence, facts, line), shown
     if left := left_open(evidence, facts.started, facts.done):
-        compiled = Proof(State.UNPROVEN, left, None, "TORCH_TRACE=FOLDER, and give it with the log")
+        compiled = Proof(State.UNPROVEN, left, None, _TRACE)
         broken = compiled if broken.state is State.PROVEN else broken
     failed, lowered = compiled, _op_fallback(evidence, facts, line)
     if why := backwards.unfinished(evidence):
-        failed = Proof(State.UNPROVEN, why, None, "TORCH_TRACE=FOLDER, and give it with the log")
+        failed = Proof(State.UNPROVEN, why, None, _TRACE)
         lowered = failed if lowered.state is State.PROVEN else lowered
     return {
         Kind.GRAPH_BREAK: broken,
@@ -251,7 +252,14 @@ def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
 
 
 def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
-    others = sorted({name for name in facts.backends.values() if name != "inductor"})
+    split = ddp.by_inductor(evidence)
+    others = sorted(
+        {
+            name
+            for cid, name in facts.backends.items()
+            if name != "inductor" and not (name == ddp.BACKEND and cid in split)
+        }
+    )
     if others:
         name = others[0]
         why = (
@@ -267,8 +275,9 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
     lowered = {cid for (cid,) in evidence.of("torch/lowered")}
     cached = cache.filled_by_others(evidence, lowered)
     shown = printed | (lowered | cache.hits(evidence)) - cached
-    hidden = sorted(set(facts.backends) - shown)
-    if "torch/cpp-wrapper" in evidence.facts and set(facts.backends) & printed:
+    given = set(facts.backends)
+    hidden = sorted((given & facts.returned or given) - shown)  # one that failed is told, and has no code
+    if "torch/cpp-wrapper" in evidence.facts and given & printed:
         return trace_proof.CPP_WRAPPER
     if not hidden:
         how = "its generated code is printed" if printed else "each scheduled node is printed"
@@ -277,8 +286,8 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
         why = f"graph [{hidden[0]}] came from a cache: it was not lowered, so no fallback kernel could be printed"
         return Proof(State.UNPROVEN, why, evidence.first("torch/cache-hit"), SETTING)
     if shown or "torch/output-code" in evidence.facts:
-        why = f"graph [{hidden[0]}] has no whole generated code in the log: from a cache, or cut"
-        return Proof(State.UNPROVEN, why, None, SETTING)
+        why = f"graph [{hidden[0]}] has no whole generated code in the log: from a cache, cut, or without a call"
+        return Proof(State.UNPROVEN, why, None, _TRACE if printed else SETTING)
     hints = " (perf_hints leaves out scatter and index_put, and all on a cache hit)"
     perf = "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported
     why = (

@@ -6,6 +6,8 @@ compiles; with what `torch_asked` watched in life. Seen in 2.7 and 2.14.
 
 from __future__ import annotations
 
+import atexit
+import logging
 import os
 import sys
 
@@ -28,6 +30,17 @@ def watch(dynamo: ModuleType) -> None:
     """Watch what nothing keeps: what is asked for, and what of it is passed over."""
     torch_asked.watch(dynamo)
     torch_convert_frame.watch(dynamo)
+    atexit.register(_hush, dynamo)  # which runs before Dynamo's own
+
+
+def _hush(dynamo: Any) -> None:
+    """A process that only starts others, and asks nothing of the compiler, prints no empty list of traced frames.
+
+    That is what a program prints whose compiler is switched off.
+    """
+    watched = hasattr(dynamo.reset, "__wrapped__")
+    if watched and facts() is None:
+        logging.getLogger(MODULE).setLevel(logging.WARNING)
 
 
 def _traced(dynamo: Any) -> list[str] | None:

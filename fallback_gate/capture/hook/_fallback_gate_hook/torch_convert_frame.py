@@ -1,8 +1,9 @@
 """The side door: what was given to torch.compile and passed over as it was called, which only DEBUG prints.
 
-Dynamo looks at each frame before it traces it, and lets it run in eager while `config.disable` is on and
-under a dispatch mode (`FlopCounterMode`). Each look at a frame that was asked for is watched here; compiled
-code that runs is not.
+Dynamo looks at each frame before it traces it, and lets it run in eager while `config.disable` is on,
+under a dispatch mode (`FlopCounterMode`), and in 2.7 and 2.11 where a module of PyTorch's own is compiled in
+place (`nn.Sequential(...).compile()`). Each look at a frame that was asked for is watched here; compiled code
+that runs is not.
 
 The file's name holds that of Dynamo's own: from such a file on, Dynamo leaves frames out of stacks it prints.
 """
@@ -51,8 +52,10 @@ def _note(code: Any, result: Any, dynamo: ModuleType) -> None:
         reason = "Dynamo tracing is disabled"
     elif _in_mode(dynamo):
         reason = "a torch dispatch mode is active"
-    elif dynamo.trace_rules.check(code):
-        return  # a library's, traced from a wrapper on: this is what is left behind a break of that
+    elif dynamo.trace_rules.check(code):  # a library's, which is traced from a wrapper on
+        if dynamo.utils.counters.get("graph_break"):
+            return  # this is what is left behind a break of that
+        reason = "a module of PyTorch's own is not traced by itself"
     else:
         reason = getattr(result, "skip_reason", None) or "it was not traced"
     SKIPPED.append({**place, "type": None, "reason": f"passed over: {reason}"[:300]})
