@@ -333,7 +333,7 @@ FORWARD, BACKWARD = (("torch/graph-written", ("0/0", which)) for which in ("forw
         (split(1, 1, ("torch/backward-timed", ())), UNPROVEN),
         (split(2, 0, LOWERED, LOWERED), PROVEN),
         (split(2, 0, LOWERED), UNPROVEN),
-        (split(2, 0, LOWERED, LOWERED, ("torch/backward-begun", ("0",)), ("torch/backward-ended", ("0",))), UNPROVEN),
+        (split(2, 0, LOWERED, LOWERED, ("torch/backward-begun", ("0/0", "0")), ("torch/backward-ended", ("0/0", "0"))), UNPROVEN),
         (split(1, 1, ("torch/ddp-buckets", ("1/0", "1")), ("torch/backend-called", ("1/0", "compile_fn")), ("torch/backend-done", ("1/0", "compile_fn"))), UNPROVEN),
     ],
 )  # fmt: skip
