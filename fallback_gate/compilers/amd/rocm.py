@@ -8,7 +8,7 @@ of that name (which speak so on NVIDIA GPUs too).
 
 **What falls back.** All matrix products of the process to the older library, where hipBLASLt does not know
 the GPU; a product in xf32 to fp32; a problem that no Composable Kernel instance takes, which is an error;
-an 8-bit product to fp32; a 4-bit product to its slow kernel; attention to its Triton implementation.
+an 8-bit product to fp32; a 4-bit or 8-bit product to a slow kernel; attention to its Triton implementation.
 
 **At which setting it speaks.** Warnings by default, PyTorch's once a process, Python's once for each source
 line. hipBLASLt itself needs `HIPBLASLT_LOG_LEVEL=5`.
@@ -18,7 +18,7 @@ does not solve, and no level shows it. An unsolved product in hipBLASLt shows as
 
 **What proves the end.** Nothing: no line shows that all problems were met.
 
-Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.7 to 1.1, bitsandbytes 0.41 to 0.48, flash-attn 2.8 (source and threads).
+Wording seen for PyTorch 2.4 to 2.9, hipBLASLt 0.7 to 1.1, bitsandbytes 0.35 to 0.48, flash-attn 2.8 (source and threads).
 """
 
 from __future__ import annotations
@@ -109,6 +109,35 @@ UNALIGNED = Rule(
     ),
     read=shared.called("matmul_4bit"),
 )
+SLOW_INT8 = Rule(
+    id="bitsandbytes/slow-int8",
+    compiler=BITSANDBYTES,
+    anchor=("Only slow 8-bit matmul is supported",),
+    pattern=r"WARNING: (?P<reason>Compute capability < 7\.5 detected! Only slow 8-bit matmul is supported for your GPU)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.PROGRAM,
+    meaning="The GPU has no 8-bit tensor cores: 8-bit products run without cublasLt, on a slow kernel.",
+    help="Quantise to 4 bits for this GPU, or serve on one of compute capability 7.5 or above.",
+    seen_in="0.38 to 0.42 (source, public logs), a Python warning at import",
+    matches=(
+        "/x/bitsandbytes/cuda_setup/main.py:167: UserWarning: WARNING: Compute capability < 7.5 detected! Only slow 8-bit matmul is supported for your GPU!",
+    ),
+    read=shared.called("matmul_8bit", "int8_linear_matmul"),
+)
+CPU_LIBRARY = Rule(
+    id="bitsandbytes/cpu-library",
+    compiler=BITSANDBYTES,
+    anchor=("Defaulting to libbitsandbytes_cpu",),
+    pattern=r"^\s{0,8}CUDA SETUP: (?P<reason>Defaulting to libbitsandbytes_cpu\.so)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="No library of the package fits the CUDA version: its library for the CPU is loaded in its place.",
+    help="Install a release built for this CUDA version; the line above names the library that is missing.",
+    seen_in="0.35 to 0.42 (public logs), printed at import",
+    matches=("CUDA SETUP: Defaulting to libbitsandbytes_cpu.so...",),
+    ignores=("docs: it prints CUDA SETUP: Defaulting to libbitsandbytes_cpu.so...",),
+    read=shared.called("bitsandbytes"),
+)
 TRITON_ATTENTION = Rule(
     id="flash-attn/triton",
     compiler=FLASH_ATTENTION,
@@ -165,15 +194,16 @@ BITSANDBYTES_MANUAL = """bitsandbytes: quantised matrix products that leave thei
     UserWarning: inner dimension (100) is not aligned for fast kernel with blocksize=64, falling back to slower implementation.
 
 **What falls back.** An 8-bit product is computed in fp32, where the library has no kernel for its shape; a 4-bit
-product takes its slow kernel, where the inner dimension does not divide by the block size.
+product takes its slow kernel, where the inner dimension does not divide by the block size. On GPUs before
+compute capability 7.5 all 8-bit products are slow; without a library for the CUDA version that for the CPU is loaded.
 
-**At which setting it speaks.** Python warnings, which are on by default.
+**At which setting it speaks.** Python warnings and lines at import, which are on by default.
 
 **When it is silent.** Python shows a warning once for each source line, so other shapes may have no line.
 
 **What proves the end.** Nothing: no line shows that all products were met.
 
-Wording seen for 0.41 to 0.48 (0.48 source).
+Wording seen for 0.35 to 0.48 (0.38 to 0.48 source, before it public logs).
 """
 FLASH_ATTENTION_MANUAL = """flash-attn: the attention package, where it was built without its kernels for the AMD GPU.
 
@@ -213,13 +243,13 @@ READERS = (
     ),
     Reader(
         name=BITSANDBYTES,
-        rules=(INT8_IN_FP32, UNALIGNED),
+        rules=(INT8_IN_FP32, UNALIGNED, SLOW_INT8, CPU_LIBRARY),
         markers=(),
-        required=frozenset({Kind.OP_FALLBACK}),
-        prove=shared.unended(_MET, "", Kind.OP_FALLBACK),
+        required=frozenset({Kind.OP_FALLBACK, Kind.SLOWER_KERNEL, Kind.DEVICE_FALLBACK}),
+        prove=shared.unended(_MET, "", Kind.OP_FALLBACK, Kind.SLOWER_KERNEL, Kind.DEVICE_FALLBACK),
         manual=BITSANDBYTES_MANUAL,
         silent="no: warned of, once for each source line",
-        seen_in="0.41 to 0.48 (0.48 source)",
+        seen_in="0.35 to 0.48 (0.38 to 0.48 source, before it public logs)",
     ),
     Reader(
         name=FLASH_ATTENTION,

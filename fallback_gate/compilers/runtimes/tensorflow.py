@@ -83,6 +83,7 @@ AS_IS = Rule(
 )
 
 _REFUSED = Pattern(r"(?:^|, |\}\})(?P<op>[A-Z]\w{1,80}) \((?=No registered|\w)")
+_BARE_NAMES = Pattern(r"^(?:[A-Z]\w{1,80}(?:, |$)){1,200}$")
 
 
 def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -93,6 +94,8 @@ def unsupported(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     while (op := _REFUSED.search(rest)) and len(found) < 200:
         found.setdefault(op["op"])
         rest = rest[op.end() :]
+    if _BARE_NAMES.match(match["listed"]):
+        found = dict.fromkeys(match["listed"].split(", "))
     for name in found:
         yield report._replace(op=name, names=(name,), reason=match["listed"][:500])
     if not found:
@@ -103,13 +106,14 @@ UNSUPPORTED = Rule(
     id="tensorflow/xla-unsupported",
     compiler=NAME,
     anchor=("Detected unsupported operations when trying to ",),
-    pattern=r"Detected unsupported operations when trying to compile graph \S{1,300} on (?P<layer>\w{1,40}): (?P<listed>.*)",
+    pattern=r"Detected unsupported operations when trying to compile graph \S{1,300} on (?P<layer>\w{1,40}): ?(?P<listed>.*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The function must be compiled by XLA as a whole (jit_compile=True), and XLA lacks the operator.",
     help="Replace the operator, or compile the parts of the function around it.",
-    seen_in="2.21 (run), an exception and a WARNING",
+    seen_in="2.21 (run), an exception and a WARNING; 1.x (public log), names without reasons",
     matches=(
+        "InvalidArgumentError: Compilation failure: Detected unsupported operations when trying to compile graph body_14[] on XLA_TPU_JIT:ResizeNearestNeighbor, ResizeNearestNeighborGrad",
         "W0000 00:00:1795998201.0    1221 op_kernel.cc:1858] OP_REQUIRES failed at xla_ops.cc:602 : INVALID_ARGUMENT: Detected unsupported operations when trying to compile graph __inference_layer_42[] on XLA_CPU_JIT: PyFunc (No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices compatible with node {{node PyFunc}}){{node PyFunc}}",
     ),
     read=unsupported,

@@ -29,7 +29,7 @@ UNTUNED = Rule(
     anchor=("Performance might be sub-optimal! Config file not found at",),
     pattern=rf"(?:{OPENS}Using (?:default MoE kernel config|MoE kernel config with (?P<down>down_moe)=\w{{1,5}})"
     rf"|{OPENS_SGLANG}Using default (?P<kernel>MoE|W8A8 Block (?:FP8|INT8))(?: kernel)? config)\. "
-    r"Performance might be sub-optimal! Config file not found at (?P<path>\S.{0,1000}?\.json)",
+    r"Performance might be sub-optimal! Config file not found at (?P<path>\S.{0,1000}?(?:\.json|$))",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
     meaning="No tuned tile sizes are shipped for this shape and device: the kernel runs with default ones.",
@@ -44,6 +44,8 @@ UNTUNED = Rule(
         + "Using default W8A8 Block FP8 kernel config. Performance might be sub-optimal! Config file not found at /x/N=1536,K=7168.json",
         AT
         + "Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x/E=64,N=96,device_name=X,dtype=fp8_w8a8,block_shape=[128, 128].json, you can create them with",
+        AT
+        + "Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x/configs/triton_3_5_1/E=64,N=96,device_name=NVIDIA_",
     ),
     ignores=(
         "docs: Using default MoE kernel config. Performance might be sub-optimal! Config file not found at /x.json",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import (
+    backend_refused,
     checkpoint,
     compiler_off,
     cut_short,
@@ -255,6 +256,7 @@ RULES = (
     WONT_CONVERT,
     SKIPPED_IN_LOOP,
     checkpoint.RULE,
+    backend_refused.RULE,
     *cut_short.RULES,
     passed_over.RULE,
     RECOMPILE_LIMIT,

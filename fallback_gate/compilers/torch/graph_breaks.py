@@ -91,7 +91,7 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     reason, nested = _reason(text)
     traceback = _traceback_after("User code traceback:", text)
     stack = user_stack(traceback)
-    broken = _broken(stack, traceback)
+    broken = broken_frame(stack, traceback)
     if not is_library(file) and (compiled := _compiled_there(file, line, broken, text)):
         stack, broken = stack.within(compiled), compiled
     where = Location(file, line, broken.function if broken else None)
@@ -166,7 +166,7 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     raised_at = [at for at in range(own, len(lines)) if RAISED.match(lines[at])]
     cause = lines[raised_at[0 if given_up else -1] :] if raised_at else []
     reason = said if said and not given_up else cause[0].partition(": ")[2] if cause else ""
-    where = _broken(stack, lines[:own])
+    where = broken_frame(stack, lines[:own])
     called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else None
     told = told_by(stack._replace(innermost=where), *called, op=op)
@@ -199,7 +199,7 @@ def _traceback_after(opening: str, lines: Sequence[str]) -> Sequence[str]:
     return lines[at + 1 :]
 
 
-def _broken(stack: UserStack, traceback: Sequence[str]) -> Location | None:
+def broken_frame(stack: UserStack, traceback: Sequence[str]) -> Location | None:
     """The frame that broke: the user's innermost; where a library's object was compiled, the library's."""
     if not stack.functions and (inside := library_frames(traceback)):
         return inside[0]
@@ -233,7 +233,7 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
         return
     traceback = list(messages(record, log, 60, until="Graph break from "))
     stack = user_stack(traceback)
-    where = _broken(stack, traceback)
+    where = broken_frame(stack, traceback)
     op = (where.function if where else None) or ITEM_NAMES[0]
     told = told_by(stack._replace(innermost=where), *ITEM_NAMES, op=op)
     inside = not stack.functions  # a library's code: the record of the break tells the user's function
