@@ -142,8 +142,8 @@ def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
-    anchor=("tvm.error.", "TVMError: "),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError): (?P<reason>(?!.*Codegen is not found: ).*)",
+    anchor=("tvm.error.", "TVMError: ", "RuntimeError: Memory verification failed with"),
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: ).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
@@ -154,6 +154,7 @@ FAILED = Rule(
         "tvm._ffi.base.TVMError: Traceback (most recent call last):",
         "TVMError: Check failed: false == true",
         "TVMError: unknown intrinsic Op(tir.acos)",
+        "RuntimeError: Memory verification failed with the following errors:",
     ),
     ignores=(
         "    raise tvm.error.InternalError(msg)",
