@@ -107,8 +107,9 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 REFUSED = Rule(
     id="migraphx/not-compiled",
     compiler=NAME,
-    anchor=("MIGraphX Error: ",),
-    pattern=r"^MIGraphX Error: (?:\S{1,300}:\d{1,6}: )?(?P<stage>parse_\w{1,40}|compute_shape|compile\w{0,40}|normalize_compute_shape): (?P<reason>\S.{0,400})",
+    anchor=("MIGraphX Error: ", ": Error: "),
+    shared_anchor=True,
+    pattern=r"^(?:MIGraphX|migraphx_\w{1,80}:) Error: (?:\S{1,300}:\d{1,6}: )?(?P<stage>parse_\w{1,40}|compute_shape|compile\w{0,40}|normalize_compute_shape): (?P<reason>\S.{0,400})",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="MIGraphX can't read or compile the graph: the program ends, or ONNX Runtime's run fails.",
@@ -117,6 +118,7 @@ REFUSED = Rule(
     matches=(
         "MIGraphX Error: /code/AMDMIGraphX/src/onnx/onnx_parser.cpp:339: parse_graph: Unknown operator: GateAttn",
         "MIGraphX Error: /code/AMDMIGraphX/src/include/migraphx/check_shapes.hpp:220: compute_shape: equal: Dimensions do not match",
+        "migraphx_parse_onnx_buffer: Error: AMDMIGraphX/src/onnx/onnx_parser.cpp:681: parse_graph: Unknown operator: GateAttn",
     ),
     ignores=("MIGraphX Error: /code/AMDMIGraphX/src/targets/gpu/hip.cpp:44: allocate_gpu: out of memory",),
     read=refused,

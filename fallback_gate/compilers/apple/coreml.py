@@ -33,11 +33,19 @@ from re import Match
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import BEFORE, BEHIND
 from fallback_gate.scan.record import LONGEST_LINE, Record
 
 NAME = "coreml"
+
+
+def lacked(report: Report, said: str) -> Report:
+    """The report, for an operator without a namespace: what stands behind the dot of `max.dim` is its overload."""
+    name, dot, rest = said.partition(".")
+    bare = bool(dot) and "::" not in said and "." not in rest
+    return shared.named(report, name, said) if bare else shared.named(report, said)
+
 
 NO_CONVERTER = Rule(
     id="coreml/no-converter",
@@ -54,6 +62,7 @@ NO_CONVERTER = Rule(
     matches=(
         "NotImplementedError: PyTorch convert function for op 'acme::gate_attn' not implemented.",
         "RuntimeError: PyTorch convert function for op 'hardswish_' not implemented.",
+        "RuntimeError: PyTorch convert function for op 'max.dim' not implemented.",
         "NotImplementedError: Unsupported fx node gate_attn, kind acme::gate_attn",
         "ValueError: Unsupported fx node renorm, kind renorm",
         "coreml not available, keeping torch: PyTorch convert function for op 'special_bessel_j1' not implemented.",
@@ -62,9 +71,7 @@ NO_CONVERTER = Rule(
         '    raise NotImplementedError(f"PyTorch convert function for op {op} not implemented.")',
         """    f"PyTorch convert function for op '{node.kind}' not implemented.\"""",
     ),
-    read=lambda rule, record, match: (
-        shared.named(by_groups(rule, record, match), match["op"] or match["kind"]),
-    ),
+    read=lambda rule, record, match: (lacked(by_groups(rule, record, match), match["op"] or match["kind"]),),
 )
 FAILED = Rule(
     id="coreml/conversion-failed",

@@ -29,7 +29,7 @@ from re import Match
 from fallback_gate.compilers.ascend.cann_placement import LOW_PRIORITY, NAME, NO_STORE, PLACED, REFUSED, typed
 from fallback_gate.compilers.ascend.names import named, of_op, sighted
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.shared import step
+from fallback_gate.compilers.shared import hinted, step
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
@@ -141,6 +141,23 @@ NO_PARSER = Rule(
     ),
 )
 
+OP_MODEL = Rule(
+    id="cann/op-model-not-built",
+    compiler=NAME,
+    anchor=("build op model failed, result = ",),
+    pattern=r"(?:^|[\]\s])(?P<reason>build op model failed, result = \d{1,10})\b",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.UNKNOWN,
+    meaning="The kernel of one operator could not be compiled when it was called: the call fails.",
+    help="The lines above it tell the cause: Python packages of the kernel compiler that are missing, its environment, or the operator's own error.",
+    seen_in="CANN 6 to 8 (public threads), the end of an error block",
+    matches=(
+        "        build op model failed, result = 500001[FUNC:ReportInnerError][FILE:log_inner.cpp][LINE:145]",
+    ),
+    ignores=("build op model failed, result = %d",),
+    read=hinted,
+)
+
 TF_ADAPTER = Rule(
     id="cann/left-in-tensorflow",
     compiler=NAME,
@@ -194,7 +211,7 @@ MARKERS = (
     ),
 )
 RULES = (
-    PLACED, REFUSED, LOW_PRIORITY, NO_STORE, UNSUPPORTED, NO_ENGINE, NOT_COMPILED, NO_PARSER, TF_ADAPTER,
+    PLACED, REFUSED, LOW_PRIORITY, NO_STORE, UNSUPPORTED, NO_ENGINE, NOT_COMPILED, NO_PARSER, OP_MODEL, TF_ADAPTER,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 SETTING = "ASCEND_GLOBAL_LOG_LEVEL=0 ASCEND_SLOG_PRINT_TO_STDOUT=1 atc ..., one model a log"

@@ -46,16 +46,31 @@ NOT_IMPORTED = Rule(
     ),
 )
 
+NOT_SUPPORTED = Rule(
+    id="nncase/layer-not-supported",
+    compiler=NAME,
+    anchor=("Layer ",),
+    pattern=r"^Fatal: Layer (?P<op>[A-Za-z]\w{0,80}) (?P<reason>is not supported(?:: \S.{0,300})?)\s*$",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=NOT_IMPORTED.meaning,
+    help="The line tells which form of the operator is taken, where it is the form; else as for an operator that lacks.",
+    seen_in="nncase 0.1 (source and public threads), an error",
+    matches=("Fatal: Layer Pad is not supported: Only paddings of [[0,0],[1,1],[1,1],[0,0]] is supported",),
+    ignores=("Fatal: Layer is not supported", "Layer Pad is not supported by this viewer"),
+)
+
 REQUIRED = frozenset({Kind.COMPILE_ERROR, Kind.DEVICE_FALLBACK})
 
 READER = Reader(
     name=NAME,
-    rules=(NOT_IMPORTED,),
+    rules=(NOT_IMPORTED, NOT_SUPPORTED),
     markers=(),
     required=REQUIRED,
     prove=shared.unshown("no line tells which operators run on the CPU cores", SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="partly: an operator that can't be imported is an error, one on the CPU cores is not told",
-    seen_in="nncase 0.2 to 1.9 (source), 2.10 (public threads)",
+    seen_in="nncase 0.1 to 1.9 (source), 2.10 (public threads)",
 )

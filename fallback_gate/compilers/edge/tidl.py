@@ -4,7 +4,8 @@ r"""tidl: Texas Instruments' TIDL, as a delegate of ONNX Runtime and TensorFlow 
     Layer 296 --- op type -  Squeeze,   Number of input dims 2  !=  4 .. not supported by TIDL
     Final number of subgraphs created are : 1, - Offloaded Nodes - 306, Total Nodes - 313
 
-**What falls back.** A node that TIDL does not take runs on the CPU, and the graph is split around it.
+**What falls back.** A node that TIDL does not take runs on the CPU, and the graph is split around it. Where the
+artifacts of the compiled model are not found, the whole model does.
 
 **At which setting it speaks.** The share of offloaded nodes by default; single nodes with `debug_level` 1 and up.
 
@@ -13,7 +14,8 @@ r"""tidl: Texas Instruments' TIDL, as a delegate of ONNX Runtime and TensorFlow 
 **What proves the end.** The share of each model, where all its nodes are offloaded: a line for a node that TIDL
 refuses says nothing of others that are left for their subgraph's size or number.
 
-Wording seen in public logs of 8.0 to 10.x and in the source of the import tool.
+Wording seen in public logs of 8.0 to 10.x, in the source of the import tool, and, for the table of cores, in the
+tests of 9.2 to 11, which read it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -95,6 +97,21 @@ TYPE = Rule(
         ),
     ),
 )
+NOTHING = Rule(
+    id="tidl/nothing-offloaded",
+    compiler=NAME,
+    anchor=("Entire model will run on ARM without any delegation",),
+    pattern=r"Could not open \S{1,500}? for reading\.\.\. (?P<reason>Entire model will run on ARM without any delegation to TIDL)",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The artifacts of the compiled model are not there: the whole model runs on the Arm cores.",
+    help="Compile the model first, and give the run the same artifacts_folder: it has to hold allowedNode.txt.",
+    seen_in="TIDL 8.0 to 10.x (source and public threads), a line of its runtime",
+    matches=(
+        "******** WARNING ******* : Could not open ./artifacts/allowedNode.txt for reading... Entire model will run on ARM without any delegation to TIDL !",
+    ),
+    ignores=('"Could not open %s for reading... Entire model will run on ARM", name',),
+)
 SHARE = Marker(
     id="tidl/offloaded-share",
     compiler=NAME,
@@ -108,6 +125,30 @@ SHARE = Marker(
     ),
 )
 
+_ON_ARM = Pattern(r"^\s*\|\s*CPU\s*\|\s*(?P<count>\d{1,9})\s*\|")
+
+
+def in_table(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The rows of both cores as a share; a table that is cut before the CPU's row tells none."""
+    taken = int(match["count"])
+    row = next(filter(None, (_ON_ARM.match(line.text) for line in record.following(4))), None)
+    whole = taken + int(row["count"]) if row else 0
+    text = f"C7x {taken}, CPU {row['count']}" if row else "C7x alone"
+    yield Sighting(marker.id, record.position, (text, str(taken if row else 0), str(whole), "", ""))
+
+
+TABLE = Marker(
+    id="tidl/table-of-cores",
+    compiler=NAME,
+    anchor=("C7x ", "C7x|"),
+    pattern=r"^\s*\|\s*C7x\s*\|\s*(?P<count>\d{1,9})\s*\|\s*(?:\d{1,9}|x)\s*\|\s*$",
+    shows="How many nodes of a model TIDL takes, and how many stay on the Arm cores.",
+    seen_in="TIDL 9.2 to 11 (its own tests read these rows)",
+    matches=("|    C7x    |   124   |   1   |\n|    CPU    |   3   |   x   |",),
+    ignores=("| C7x   | `j7-c71_0-fw` |",),
+    read=in_table,
+)
+
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 
 
@@ -115,9 +156,8 @@ def unnamed(evidence: Evidence) -> Iterable[Report]:
     """The share that TIDL does not take, where no line names a node."""
     if evidence.rules:
         return
-    for (text, part, whole, taken, of), position in sorted(
-        evidence.facts.get(SHARE.id, {}).items(), key=lambda item: item[1]
-    ):
+    shares = {**evidence.facts.get(SHARE.id, {}), **evidence.facts.get(TABLE.id, {})}
+    for (text, part, whole, taken, of), position in sorted(shares.items(), key=lambda item: item[1]):
         if int(part or taken) < int(whole or of):
             help = "debug_level 1 or 2 names the nodes that are left."
             yield shared.partly("tidl/partly-offloaded", NAME, Kind.DEVICE_FALLBACK, position, text, help)
@@ -125,10 +165,11 @@ def unnamed(evidence: Evidence) -> Iterable[Report]:
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """Each model's nodes are all offloaded: lines that name a node need not name all that are left."""
-    shares = evidence.of(SHARE.id)
-    if shares and all((part or taken) == (whole or of) for _, part, whole, taken, of in shares):
+    shares = evidence.of(SHARE.id) | evidence.of(TABLE.id)
+    if shares and all((part or taken) == (whole or of) != "0" for _, part, whole, taken, of in shares):
         why = "all nodes of each model are offloaded"
-        return {Kind.DEVICE_FALLBACK: Proof(State.PROVEN, why, evidence.first(SHARE.id))}
+        at = evidence.first(SHARE.id) or evidence.first(TABLE.id)
+        return {Kind.DEVICE_FALLBACK: Proof(State.PROVEN, why, at)}
     why = (
         "not all nodes are offloaded, and those that are named need not be all"
         if shares
@@ -139,8 +180,8 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(UNSUPPORTED, TYPE),
-    markers=(SHARE,),
+    rules=(UNSUPPORTED, TYPE, NOTHING),
+    markers=(SHARE, TABLE),
     required=REQUIRED,
     prove=prove,
     conclude=unnamed,

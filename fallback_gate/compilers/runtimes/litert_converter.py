@@ -16,7 +16,7 @@ where TFLITE_BUILTINS is allowed beside TFLITE_BUILTINS_INT8.
 **What proves the end.** `Estimated count of arithmetic ops`: the converter's own last line, at INFO, so that its
 warnings were on too. It must stand behind the last conversion that began: a quantised one prints it twice.
 
-Wording seen in 2.21 (run).
+Wording seen in 2.21 (run), and in the source and public threads of 1.12 to 2.20.
 """
 
 from __future__ import annotations
@@ -106,6 +106,40 @@ CUSTOM = Rule(
     read=custom,
 )
 
+NEITHER = Rule(
+    id="litert-converter/neither-custom-nor-flex",
+    compiler=NAME,
+    anchor=("op is neither a custom op nor a flex op",),
+    pattern=r"'tf\.(?P<op>\w{1,100})' (?P<reason>op is neither a custom op nor a flex op)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="TFLite lacks the operator (or its type), and neither TensorFlow's kernels nor a custom one are allowed: there is no model.",
+    help=SELECT.help,
+    seen_in="2.1 to 2.21 (source and public threads), an exception; the list of TF Select ops stands below it",
+    matches=("<unknown>:0: error: 'tf.TensorListReserve' op is neither a custom op nor a flex op",),
+    ignores=('return inst->emitOpError("is neither a custom op nor a flex op"),',),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(names=(match["op"], f"tf.{match['op']}"), hint=True),
+    ),
+)
+
+TOCO = Rule(
+    id="litert-converter/toco",
+    compiler=NAME,
+    anchor=("for which you will need custom implementations: ",),
+    pattern=r"(?P<how>operators for which you will need custom implementations): (?P<listed>\w[\w.:]{0,99}(?:, \w[\w.:]{0,99}){0,200})(?<![.:])\.?\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="TFLite lacks the operator, and custom ones are not allowed: there is no model.",
+    help="Allow SELECT_TF_OPS, take the converter of TensorFlow 2.2 or later, or replace the operator by TFLite's own.",
+    seen_in="the converter of TensorFlow 1.12 to 2.1, TOCO (source and public threads), an exception",
+    matches=(
+        "calling tf.lite.TFLiteConverter(). Here is a list of builtin operators you are using: ADD, CONV_2D. Here is a list of operators for which you will need custom implementations: MyCustomOp1, MyCustomOp2.",
+    ),
+    ignores=('"of operators for which you will need custom implementations: ",',),
+    read=listed,
+)
+
 ENDED = Marker(
     id="litert-converter/ended",
     compiler=NAME,
@@ -151,7 +185,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(FLEX, CUSTOM, SELECT),
+    rules=(FLEX, CUSTOM, SELECT, NEITHER, TOCO),
     markers=(ENDED, BEGAN),
     required=REQUIRED,
     prove=prove,

@@ -34,7 +34,8 @@ SOME_NODES = Rule(
     id="onnxruntime/some-nodes-not-assigned",
     compiler=NAME,
     anchor=("Some nodes were not assigned to the preferred",),
-    pattern=HEAD + r"(?P<reason>Some nodes were not assigned to the preferred execution providers)",
+    pattern=rf"(?:{HEAD}|^{BEFORE}(?=.{{1,100}} which may or may not have an negative impact))"
+    + r"(?P<reason>Some nodes were not assigned to the preferred execution providers)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
     meaning="Some nodes of the session run on a provider behind the one that was asked for; the line names none.",
@@ -43,6 +44,7 @@ SOME_NODES = Rule(
     matches=(
         _W
         + "session_state.cc:1327 VerifyEachNodeIsAssignedToAnEp] Some nodes were not assigned to the preferred execution providers which may or may not have an negative impact on performance.",
+        "Some nodes were not assigned to the preferred execution providers which may or may not have an negative impact on performance. e.g. ORT explicitly assigns shape related ops to CPU to improve perf.",
     ),
     ignores=("Some nodes were not assigned to the preferred zone",),
     at_least=True,

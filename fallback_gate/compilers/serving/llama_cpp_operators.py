@@ -70,21 +70,27 @@ UNSUPPORTED = Rule(
 
 def not_computed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operator, by ggml's name for it."""
-    op = match["op"] or match["named"] or match["missing"]
+    op = match["op"] or match["named"] or match["missing"] or match["run"]
     yield by_groups(rule, record, match)._replace(
         op=op,
         names=(op, f"GGML_OP_{op}"),
-        reason=match["reason"] or (match["types"] and f"missing op{match['types']}"),
+        reason=match["reason"] or match["where"] or (match["types"] and f"missing op{match['types']}"),
     )
 
 
 NOT_COMPUTED = Rule(
     id="llama-cpp/operator-not-computed",
     compiler=NAME,
-    anchor=("error: op not supported ", "error: unsupported op ", "Error: Missing op: "),
+    anchor=(
+        "error: op not supported ",
+        "error: unsupported op ",
+        "Error: Missing op: ",
+        "that cannot run the operation (",
+    ),
     pattern=OPENS
-    + r"\w{1,80}: (?:error: (?:(?P<reason>op not supported) (?P<layer>\S.{0,200}?) \((?P<op>[A-Z][A-Z0-9_]{1,40})\)|unsupported op '(?P<named>[A-Z][A-Z0-9_]{1,40})')"
-    r"|Error: Missing op: (?P<missing>[A-Z][A-Z0-9_]{1,40})(?P<types> for \w{1,20}(?: and \w{1,20})?(?: to \w{1,20})?)?)\s*$",
+    + r"(?:\w{1,80}: error: (?:(?P<reason>op not supported) (?P<layer>\S.{0,200}?) \((?P<op>[A-Z][A-Z0-9_]{1,40})\)|unsupported op '(?P<named>[A-Z][A-Z0-9_]{1,40})')"
+    r"|\w{1,80}: Error: Missing op: (?P<missing>[A-Z][A-Z0-9_]{1,40})(?P<types> for \w{1,20}(?: and \w{1,20})?(?: to \w{1,20})?)?"
+    r"|(?:\S{1,300}:\d{1,6}: )?(?P<where>pre-allocated tensor \(.{1,200}?\) in a buffer \([^)]{1,80}\) that cannot run the operation) \((?P<run>[A-Z][A-Z0-9_]{1,40})\))\s*$",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="The back end was given an operator that it lacks, with no other one to take it: the program ended here.",
@@ -94,6 +100,7 @@ NOT_COMPUTED = Rule(
         "ggml_backend_opencl_graph_compute: error: op not supported node_185 (GROUP_NORM)",
         "ggml_metal_encode_node: error: unsupported op 'PAD'",
         "ggml_vulkan: Error: Missing op: GET_ROWS for q4_0 and i32 to f32",
+        "/src/ggml/src/ggml-backend.cpp:809: pre-allocated tensor (cache_k_l0 (view)) in a buffer (MTL0) that cannot run the operation (SET_ROWS)",
     ),
     read=not_computed,
 )

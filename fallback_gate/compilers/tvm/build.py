@@ -124,19 +124,26 @@ UNSUPPORTED = Rule(
 )
 
 
+_INTRINSIC = Pattern(r"\bintrinsic (?:now: ?)?Op\((?P<op>(?:relax|tir)\.[\w.]{1,120})\)")
+
+
 def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An error that TVM raised and nobody caught; the user's frames are above it."""
     lines = _traceback(record)
     if lines is not None:
         report = _placed(by_groups(rule, record, match), lines)
-        yield report._replace(op=report.stack[0] if report.stack else "*", names=report.stack[:1])
+        if lacked := _INTRINSIC.search(match["reason"]):
+            op = lacked["op"]
+            yield report._replace(op=op, names=(op, op.rpartition(".")[2]), scope=Scope.OPERATOR)
+        else:
+            yield report._replace(op=report.stack[0] if report.stack else "*", names=report.stack[:1])
 
 
 FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
-    anchor=("tvm.error.", "TVMError: "),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError): (?P<reason>(?!.*Codegen is not found: ).*)",
+    anchor=("tvm.error.", "TVMError: ", "RuntimeError: Memory verification failed with"),
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: ).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
@@ -146,6 +153,8 @@ FAILED = Rule(
         "tvm.error.InternalError: Check failed: (it != functions.end()) is false",
         "tvm._ffi.base.TVMError: Traceback (most recent call last):",
         "TVMError: Check failed: false == true",
+        "TVMError: unknown intrinsic Op(tir.acos)",
+        "RuntimeError: Memory verification failed with the following errors:",
     ),
     ignores=(
         "    raise tvm.error.InternalError(msg)",
