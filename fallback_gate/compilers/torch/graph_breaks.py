@@ -13,7 +13,13 @@ from re import Match
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, offending_call, old_call
+from fallback_gate.compilers.torch.breaking_call import (
+    ITEM_NAMES,
+    called_in,
+    hides_a_module,
+    offending_call,
+    old_call,
+)
 from fallback_gate.compilers.torch.log import (
     RAISED,
     LogRecord,
@@ -99,11 +105,13 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     where = Location(file, line, broken.function if broken else None)
     inside = library_frames(traceback) if is_library(file) else ()
     offending = offending_call(reason, text) or called_in(traceback)
-    disabled = "disable" in reason and offending
+    disabled = ("disable" in reason or reason.endswith("(delayed)")) and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     around = UserStack(stack.functions, stack.files or (file,), where)
     facts = told_by(around, *called, op=called[0] if disabled else None)
     facts["reason"] = reason or None
+    if hides_a_module(reason, text):
+        facts["scope"] = Scope.REGION
     told = [_Told(facts)]
     if any(map(_CHECKPOINT.match, text[:12])):
         names = dict.fromkeys((*facts["names"], "torch.utils.checkpoint.checkpoint"))
@@ -168,7 +176,8 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else None
     told = told_by(stack._replace(innermost=where), *called, op=op)
-    yield base(rule, record, log, **told, reason=reason or None)
+    scope = Scope.REGION if hides_a_module(reason, (reason,)) else None
+    yield base(rule, record, log, **told, scope=scope, reason=reason or None)
 
 
 def _reason(lines: Sequence[str]) -> tuple[str, str | None]:
