@@ -785,6 +785,20 @@ def test_a_limit(read: Read, limit: str, last: str) -> None:
     assert not report.at_least
 
 
+def test_a_function_of_torch_is_named_as_people_call_it(read: Read) -> None:
+    said = (
+        "Dynamo does not know how to trace the builtin `torch._VariableFunctionsClass.sub.` This function is"
+    )
+    where = "  Developer debug context: module: torch, qualname: _VariableFunctionsClass.sub, skip reason: <missing reason>"
+    warned, broke = read(
+        f"{SITE}/_dynamo/variables/functions.py:2431: UserWarning: {said}",
+        *graph_break(
+            *ON_CALL, "Attempted to call function marked as skipped", f"  Explanation: {said}", where, *STACK
+        ),
+    ).reports
+    assert (warned.op, broke.names) == ("torch.sub", ("gate_attn", "torch.sub"))
+
+
 def test_an_old_break_at_a_disabled_module_may_be_any(read: Read) -> None:
     (report,) = read(
         *graph_break(

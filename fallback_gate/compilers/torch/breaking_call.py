@@ -48,16 +48,21 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     ):
         return _of_object(found["name"].replace("<locals>.", ""))
     if found := _SKIPPED_CALL.search(text):
-        return (".".join(filter(None, (found["module"], found["name"]))),)
+        return (public(".".join(filter(None, (found["module"], found["name"])))),)
     if found := _METHOD.search(text):
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
-        return (found["name"],)
+        return (public(found["name"]),)
     if called := failed_on_fake_tensors(f"{reason}\n{text}"):
         return called
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
         return _spellings(found["spelled"] or found["name"])
     return ()
+
+
+def public(name: str) -> str:
+    """The name by which people call a function of `torch`, which Dynamo names by the class that holds it."""
+    return name.replace("torch._VariableFunctionsClass.", "torch.")
 
 
 def _of_object(name: str) -> tuple[str, ...]:

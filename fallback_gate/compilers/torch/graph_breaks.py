@@ -19,6 +19,7 @@ from fallback_gate.compilers.torch.breaking_call import (
     hides_a_module,
     offending_call,
     old_call,
+    public,
 )
 from fallback_gate.compilers.torch.log import (
     RAISED,
@@ -246,5 +247,5 @@ def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterab
     """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
     if parse(record.text):
         return
-    name = match["op"].rstrip(".")
+    name = public(match["op"].rstrip("."))
     yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")

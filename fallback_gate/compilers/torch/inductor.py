@@ -45,9 +45,12 @@ def named(report: Report, name: str, **said: str) -> Report:
 @lru_cache(maxsize=4096)
 def _names(name: str) -> tuple[str, tuple[str, ...]]:
     """The operator, and its names: as said, and where generated code calls the in-place form, without it."""
-    op = operator(name)
-    functional = (op.removesuffix("_"),) if "::" in op else ()
-    return op, tuple(dict.fromkeys((op, plain(name), *functional)))
+    op, said = operator(name), plain(name)
+    functional: tuple[str, ...] = ()
+    if "::" in op and op.endswith("_"):
+        overload = said.removeprefix(op.replace("::", "."))
+        functional = (op.removesuffix("_"), *([op.removesuffix("_") + overload] if overload else ()))
+    return op, tuple(dict.fromkeys((op, said, *functional)))
 
 
 def is_compute(name: str) -> bool:
