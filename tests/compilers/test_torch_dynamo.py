@@ -1024,6 +1024,26 @@ def test_a_library_module_that_is_compiled_by_itself_runs_in_eager(read: Read) -
     assert report.position == 3
 
 
+def test_a_library_module_that_another_module_may_call_proves_no_frame(read: Read) -> None:
+    called = record(f"skipping: _wrapped_call_impl (reason: in skipfiles, file: {MODULES}/module.py)", cid="")
+    lines = (
+        *traced(),
+        *record("put_code_state: no cache key, skipping", level="I"),
+        *listed("forward /app/moe/decoder.py:148"),
+    )
+
+    def proven(*first: str) -> Any:
+        said = read(*first, *lines)
+        assert said.reports == []
+        (by,) = said.evidence.processes.values()
+        return READERS["torch.compile"].prove(by["torch.compile"])[Kind.EAGER_FRAME]
+
+    assert proven(*called, *PASSED_OVER[:2]).state is State.PROVEN  # a container alone computes nothing
+    perhaps = proven(*called, *PASSED_OVER)  # as in the first call under the stance eager_then_compile
+    assert perhaps.state is State.UNPROVEN
+    assert "(linear)" in perhaps.why
+
+
 @pytest.mark.parametrize(
     "told",
     [
