@@ -174,6 +174,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "bw_compiler": ("torch.compile",),
     "DDPOptimizer used bucket cap": ("torch.compile",),
     "skipping: forward (reason:": ("torch.compile",),
+    "skipping: _wrapped_call_impl (reason:": ("torch.compile",),
     "dynamo_start": ("torch.compile",),
     "dynamo_output_graph": ("torch.compile",),
     "inductor_output_code": ("torch.compile",),

@@ -360,17 +360,25 @@ def test_what_jax_leaves_to_its_interpreter_or_runs_without_jit_is_told(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("disabled", "in_mode", "skipped", "broke", "reason"),
+    ("disabled", "in_mode", "skipped", "broke", "stance", "reason"),
     [
-        (False, True, True, False, "a torch dispatch mode is active"),
-        (True, False, False, False, "Dynamo tracing is disabled"),
-        (False, False, True, True, None),  # behind a break: what called it was traced, and is told
-        (False, False, True, False, "a module of PyTorch's own is not traced by itself"),
-        (False, False, False, True, "it was not traced"),
+        (False, True, True, False, "force_eager", "a torch dispatch mode is active"),
+        (True, False, False, False, "force_eager", "Dynamo tracing is disabled"),
+        (
+            False,
+            False,
+            True,
+            True,
+            "force_eager",
+            None,
+        ),  # behind a break: what called it was traced, and is told
+        (False, False, True, False, "eager_then_compile", None),  # a first call, which is no fallback
+        (False, False, True, False, "force_eager", "a module of PyTorch's own is not traced by itself"),
+        (False, False, False, True, "eager_then_compile", "it was not traced"),
     ],
 )
 def test_why_a_frame_was_passed_over(
-    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, broke: bool, reason: str | None
+    tmp_path: Path, disabled: bool, in_mode: bool, skipped: bool, broke: bool, stance: str, reason: str | None
 ) -> None:
     code = f"""\
         import sys
@@ -381,6 +389,7 @@ def test_why_a_frame_was_passed_over(
             return x
         place = {{"name": "forward", "file": forward.__code__.co_filename, "line": forward.__code__.co_firstlineno}}
         seen.ASKED.append(Some(tells=place))
+        seen.STANCES.append({{"stance": {stance!r}}})
         dynamo = Some(
             config=Some(disable={disabled}),
             trace_rules=Some(check=lambda code: {skipped}),

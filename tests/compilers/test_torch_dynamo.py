@@ -804,6 +804,31 @@ def test_a_limit(read: Read, limit: str, last: str) -> None:
     assert not report.at_least
 
 
+def test_a_function_of_torch_is_named_as_people_call_it(read: Read) -> None:
+    said = (
+        "Dynamo does not know how to trace the builtin `torch._VariableFunctionsClass.sub.` This function is"
+    )
+    where = "  Developer debug context: module: torch, qualname: _VariableFunctionsClass.sub, skip reason: <missing reason>"
+    warned, broke = read(
+        f"{SITE}/_dynamo/variables/functions.py:2431: UserWarning: {said}",
+        *graph_break(
+            *ON_CALL, "Attempted to call function marked as skipped", f"  Explanation: {said}", where, *STACK
+        ),
+    ).reports
+    assert (warned.op, broke.names) == ("torch.sub", ("gate_attn", "torch.sub"))
+
+
+def test_an_old_break_at_a_disabled_module_may_be_any(read: Read) -> None:
+    (report,) = read(
+        *graph_break(
+            "Graph break: call torch._dynamo.disable() wrapped function <function Module._wrapped_call_impl at 0x7f1d4a4fd580> "
+            "from user code at:",
+            '  File "/app/tv/breaks.py", line 28, in forward',
+        )
+    ).reports
+    assert (report.op, report.scope) == ("forward", Scope.REGION)
+
+
 def test_an_old_limit(read: Read) -> None:
     opening = "[2026-11-30 01:18:36,471] torch._dynamo.convert_frame: [WARNING] "
     (report,) = read(
@@ -942,19 +967,62 @@ def test_a_graph_that_the_back_end_refused_is_named_by_its_own_function(
     assert (frame.op, frame.kind, frame.hint) == (function, Kind.EAGER_FRAME, True)
 
 
-def test_a_disabled_class_is_named_by_the_function_that_calls_it(read: Read) -> None:
+ON_CALL = (
+    "Graph break in user code at /app/moe/breaks.py:37",
+    "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
+    "",
+)
+WRAPPED = "with `torch.compiler.disable` (reason: None)"
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("L['self']._modules['router']", ("router",)),
+        ("L['self']._modules['layers']._modules['3']._modules['router']", ("router", "layers.3.router")),
+        ("L['self'].layers[0].router", ("router", "layers.0.router")),
+        ("L['router']", ("router",)),
+    ],
+)
+def test_a_disabled_module_is_named_by_where_it_stands(
+    read: Read, source: str, names: tuple[str, ...]
+) -> None:
     (report,) = read(
         *graph_break(
-            "Graph break in user code at /app/moe/breaks.py:37",
-            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):",
-            "",
-            "Skip inlining `torch.compiler.disable()`d function",
-            "  Explanation: Skip inlining function <function Module._wrapped_call_impl at 0x7f1d4a4fd580> since it was wrapped "
-            "with `torch.compiler.disable` (reason: None)",
+            *ON_CALL,
+            "Unsupported function call (delayed)",
+            f"  Explanation: Dynamo determined that a graph break should occur when calling `{source}`. Reason: Optimized "
+            f"`nn.Module` is wrapped {WRAPPED}",
             *STACK,
         )
     ).reports
-    assert (report.op, report.names) == ("gate_attn", ("gate_attn",))
+    assert (report.op, report.names, report.scope) == ("router", names, Scope.SITE)
+    assert report.stack[0] == "gate_attn"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "Skip inlining `torch.compiler.disable()`d function",
+            f"  Explanation: Skip inlining function <function Module._wrapped_call_impl at 0x7f1d4a4fd580> since it was wrapped {WRAPPED}",
+        ),
+        (  # 2.7
+            "Unsupported function call",
+            "  Explanation: Dynamo does not know how to trace the function `DelayGraphBreakVariable()`",
+        ),
+    ],
+)
+def test_a_disabled_module_that_is_not_named_may_be_any(
+    read: Read, tmp_path: Path, said: tuple[str, ...]
+) -> None:
+    lines = graph_break(*ON_CALL, *said, *STACK)
+    (report,) = read(*lines).reports
+    assert (report.op, report.names, report.scope) == ("gate_attn", ("gate_attn",), Scope.REGION)
+    log, policy = tmp_path / "compile.log", tmp_path / "policy.yaml"
+    log.write_text("\n".join((*lines, "")))
+    policy.write_text("version: 1\nname: p\nunlisted: warn\nhot: [{op: router, why: each token}]\n")
+    assert check([str(log)], policy).exit_code == 1
 
 
 MODULES = f"{SITE}/nn/modules"
@@ -973,6 +1041,26 @@ def test_a_library_module_that_is_compiled_by_itself_runs_in_eager(read: Read) -
     assert report.op == "torch.nn.modules.linear.forward"
     assert report.location == Location(f"{MODULES}/linear.py", None, "forward")
     assert report.position == 3
+
+
+def test_a_library_module_that_another_module_may_call_proves_no_frame(read: Read) -> None:
+    called = record(f"skipping: _wrapped_call_impl (reason: in skipfiles, file: {MODULES}/module.py)", cid="")
+    lines = (
+        *traced(),
+        *record("put_code_state: no cache key, skipping", level="I"),
+        *listed("forward /app/moe/decoder.py:148"),
+    )
+
+    def proven(*first: str) -> Any:
+        said = read(*first, *lines)
+        assert said.reports == []
+        (by,) = said.evidence.processes.values()
+        return READERS["torch.compile"].prove(by["torch.compile"])[Kind.EAGER_FRAME]
+
+    assert proven(*called, *PASSED_OVER[:2]).state is State.PROVEN  # a container alone computes nothing
+    perhaps = proven(*called, *PASSED_OVER)  # as in the first call under the stance eager_then_compile
+    assert perhaps.state is State.UNPROVEN
+    assert "(linear)" in perhaps.why
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ Read = Callable[..., Any]
         ("buf12 = aten.topk(buf11, 2)", "aten::topk", {"aten.topk"}),
         ("buf12 = aten.topk.default(buf11, 2)", "aten::topk", {"aten.topk.default"}),
         ("buf16 = torch.ops.aten.sort.stable(buf15, stable=None, dim=-1)", "aten::sort", {"aten.sort.stable"}),
-        ("aten.scatter_reduce_.two(buf33,0,buf32,buf31,reduce='prod',include_self=True)", "aten::scatter_reduce_", {"aten::scatter_reduce"}),
+        ("aten.scatter_reduce_.two(buf33,0,buf32,buf31,reduce='prod',include_self=True)", "aten::scatter_reduce_", {"aten::scatter_reduce", "aten::scatter_reduce.two"}),
         ("aten.scatter_reduce_(buf28,0,buf1,buf2)", "aten::scatter_reduce_", {"aten::scatter_reduce"}),
         ("aten.index_put_(buf37, [buf39], buf38, False)", "aten::index_put_", {"aten::index_put"}),
         ("buf3 = torch.ops.mylib.gate_attn.default(arg0_1, arg1_1)", "mylib::gate_attn", {"mylib.gate_attn.default"}),

@@ -137,7 +137,8 @@ def test_a_graph_without_its_cuda_graph_is_told_by_its_metrics(
     why: str, reason: str, op: str, function: str, line: int, tmp_path: Path
 ) -> None:
     trace = tmp_path / "dedicated_log_torch_trace_1.log"
-    trace.write_text("\n".join(frame(cudagraph_skip_reason=SKIPPED + why)) + "\n", encoding="utf-8")
+    metrics = {"guards": "g" * 20_000, "cudagraph_skip_reason": SKIPPED + why}  # a long line, as most are
+    trace.write_text("\n".join(frame(**metrics)) + "\n", encoding="utf-8")
     (event,) = (finding.event for finding in check(trace, "builtin:strict", environ={}).findings)
     assert (event.kind, event.scope, event.op) == (Kind.CUDAGRAPH_SKIP, Scope.PROGRAM, op)
     assert event.reason == reason

@@ -26,6 +26,10 @@ _BUILTIN = Pattern(r"builtin:? `?(?P<name>[\w.]+?)\.?`?(?: \[|\(| This|`|$)")
 _OLD_BUILTIN = Pattern(
     r"(?:unsupported builtin |builtin: |BuiltinVariable\(|UserDefinedObjectVariable\()(?P<name>[\w.]*\w)"
 )
+_DISABLED_OBJECT = Pattern(
+    r"graph break should occur when calling `(?P<source>[^`]{1,400})`\. Reason: Optimized `nn\.Module` is wrapped with"
+)
+_BETWEEN = Pattern(r"\W+")
 _EVERY_MODULE = ("Module._wrapped_call_impl", "Module._call_impl")  # a disabled class: which, is not told
 ITEM_NAMES = ("Tensor.item", "aten::_local_scalar_dense")
 
@@ -37,22 +41,47 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
     text = "\n".join(line for line in islice(lines, 30) if not line.lstrip().startswith("Hint:"))
     if "torch._dynamo.graph_break()" in reason:
         return ("torch._dynamo.graph_break",)
+    if found := _DISABLED_OBJECT.search(text):
+        return _attribute(found["source"])
     if ("disable" in reason or "function" in reason or "callable" in reason) and (
         found := _FUNCTION_OBJECT.search(text)
     ):
-        name = found["name"].replace("<locals>.", "")
-        return () if name in _EVERY_MODULE else (name,)
+        return _of_object(found["name"].replace("<locals>.", ""))
     if found := _SKIPPED_CALL.search(text):
-        return (".".join(filter(None, (found["module"], found["name"]))),)
+        return (public(".".join(filter(None, (found["module"], found["name"])))),)
     if found := _METHOD.search(text):
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
-        return (found["name"],)
+        return (public(found["name"]),)
     if called := failed_on_fake_tensors(f"{reason}\n{text}"):
         return called
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
         return _spellings(found["spelled"] or found["name"])
     return ()
+
+
+def public(name: str) -> str:
+    """The name by which people call a function of `torch`, which Dynamo names by the class that holds it."""
+    return name.replace("torch._VariableFunctionsClass.", "torch.")
+
+
+def _of_object(name: str) -> tuple[str, ...]:
+    """The name of a function that must not be traced, unless it is that of every module."""
+    return () if name in _EVERY_MODULE else (name,)
+
+
+def _attribute(source: str) -> tuple[str, ...]:
+    """The names of a module by where it stands: `L['self']._modules['layers']._modules['3']._modules['attn']`."""
+    path = [step for step in _BETWEEN.sub(" ", source).split()[1:] if step != "_modules"]
+    named = [step for step in path if not step.isdecimal()]
+    return tuple(dict.fromkeys((named[-1], ".".join(path[1:] or path)))) if named else ()
+
+
+def hides_a_module(reason: str, lines: Iterable[str]) -> bool:
+    """Whether a disabled module was called, and which one it is, is not told: a class, up to 2.8 an instance too."""
+    text = "\n".join(islice(lines, 30))
+    found = _FUNCTION_OBJECT.search(text) if "disable" in reason else None
+    return "`DelayGraphBreakVariable()`" in text or (found is not None and found["name"] in _EVERY_MODULE)
 
 
 def failed_on_fake_tensors(text: str) -> tuple[str, ...]:
@@ -79,6 +108,6 @@ def old_call(reason: str) -> tuple[str, ...]:
     if "graph_break in " in reason:
         return ("torch._dynamo.graph_break",)
     if found := _FUNCTION_OBJECT.search(reason):
-        return (found["name"],)
+        return _of_object(found["name"])
     found = _OLD_BUILTIN.search(reason)
     return (found["name"],) if found else ()

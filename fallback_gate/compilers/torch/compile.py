@@ -82,6 +82,7 @@ READER = Reader(
         *backwards.MARKERS,
         ddp.MARKER,
         passed_over.LIBRARY_MODULE,
+        passed_over.CALLED_BY_OTHERS,
         *trace.MARKERS,
     ),
     required=REQUIRED,

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import unprefixed
-from fallback_gate.compilers.torch.breaking_call import ITEM_NAMES, called_in, offending_call, old_call
+from fallback_gate.compilers.torch.breaking_call import (
+    ITEM_NAMES,
+    called_in,
+    hides_a_module,
+    offending_call,
+    old_call,
+    public,
+)
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, further, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
     UserStack,
@@ -97,11 +104,13 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     where = Location(file, line, broken.function if broken else None)
     inside = library_frames(traceback) if is_library(file) else ()
     offending = offending_call(reason, text) or called_in(traceback)
-    disabled = "disable" in reason and offending
+    disabled = ("disable" in reason or reason.endswith("(delayed)")) and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
     around = UserStack(stack.functions, stack.files or (file,), where)
     facts = told_by(around, *called, op=called[0] if disabled else None)
     facts["reason"] = reason or None
+    if hides_a_module(reason, text):
+        facts["scope"] = Scope.REGION
     told = [_Told(facts)]
     if any(map(_CHECKPOINT.match, text[:12])):
         names = dict.fromkeys((*facts["names"], "torch.utils.checkpoint.checkpoint"))
@@ -170,7 +179,8 @@ def old_graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     called = old_call(reason) or offending_call(reason, cause)
     op = called[0] if "disable()" in reason and called else None
     told = told_by(stack._replace(innermost=where), *called, op=op)
-    report = base(rule, record, log, **told, reason=reason or None)
+    scope = Scope.REGION if hides_a_module(reason, (reason,)) else None
+    report = base(rule, record, log, **told, scope=scope, reason=reason or None)
     yield report
     outermost = [line for line in lines[:own] if 'File "' in line][:1] if given_up else []
     for frame in frames(outermost):
@@ -246,5 +256,5 @@ def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterab
     """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
     if parse(record.text):
         return
-    name = match["op"].rstrip(".")
+    name = public(match["op"].rstrip("."))
     yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")

@@ -41,9 +41,12 @@ def of_operator(rule: Rule, record: Record, log: LogRecord | None, name: str, **
 @lru_cache(maxsize=4096)
 def names_of(name: str) -> tuple[str, tuple[str, ...]]:
     """The operator, and its names: as said, and where generated code calls the in-place form, without it."""
-    op = operator(name)
-    functional = (op.removesuffix("_"),) if "::" in op else ()
-    return op, tuple(dict.fromkeys((op, plain(name), *functional)))
+    op, said = operator(name), plain(name)
+    functional: tuple[str, ...] = ()
+    if "::" in op and op.endswith("_"):
+        overload = said.removeprefix(op.replace("::", "."))
+        functional = (op.removesuffix("_"), *([op.removesuffix("_") + overload] if overload else ()))
+    return op, tuple(dict.fromkeys((op, said, *functional)))
 
 
 def is_compute(name: str) -> bool:

@@ -71,12 +71,18 @@ def _of_library(marker: Marker, record: Record, match: Match[str]) -> Iterable[S
         yield Sighting(marker.id, record.position, facts, log.pid, None, log.when)
 
 
+def _called(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    log = opened(record.text, match, None)
+    if log and log.prefix:
+        yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
+
+
 LIBRARY_MODULE = Marker(
     id="torch/library-module",
     compiler=NAME,
     anchor=("skipping: forward (reason:",),
     pattern=r"skipping: forward \(reason: (?:in skipfiles|frame is in the Dynamo skipfiles list), "
-    r"file: (?P<file>[^)]*\btorch[\\/]nn[\\/]modules[\\/](?!module\b|container\b)(?P<module>\w+)\.py)\)",
+    r"file: (?P<file>[^)]*\btorch[\\/]nn[\\/]modules[\\/](?!module\b)(?P<module>\w+)\.py)\)",
     shows="A module of PyTorch's own runs in eager, where the compiler looked at it and does not trace it.",
     seen_in="2.11 (run), 2.7 to 2.14, DEBUG of dynamo",
     matches=(
@@ -85,19 +91,29 @@ LIBRARY_MODULE = Marker(
         + "forward (reason: frame is in the Dynamo skipfiles list, file: /x/torch/nn/modules/linear.py)",
     ),
     ignores=(
-        _DYNAMO + "forward (reason: in skipfiles, file: /x/torch/nn/modules/container.py)",
+        _DYNAMO + "forward (reason: in skipfiles, file: /x/torch/nn/modules/module.py)",
         _DYNAMO + "forward (reason: in skipfiles, file: /app/torch/model.py)",
     ),
     read=_of_library,
 )
+CALLED_BY_OTHERS = Marker(
+    id="torch/module-called",
+    compiler=NAME,
+    anchor=("skipping: _wrapped_call_impl (reason:",),
+    pattern=r"skipping: _wrapped_call_impl \(reason: ",
+    shows="A module is called, compiled or not; from here on a module of PyTorch's own may have a caller of the user's.",
+    seen_in=LIBRARY_MODULE.seen_in,
+    matches=(_DYNAMO + "_wrapped_call_impl (reason: in skipfiles, file: /x/torch/nn/modules/module.py)",),
+    read=_called,
+)
 _ACCOUNTS = {Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR}
+_HOLDS_OTHERS = "container"  # and computes nothing itself
 
 
 def conclude(evidence: Evidence) -> Iterable[Report]:
     """PyTorch's modules that ran in eager, where nothing else that is told leaves code to eager."""
-    if evidence.reported & _ACCOUNTS:
-        return
-    for (module, file), at in evidence.facts.get(LIBRARY_MODULE.id, {}).items():
+    found = _in_eager(evidence)
+    for (module, file), at in found.items() if _by_themselves(evidence) else ():
         name = f"torch.nn.modules.{module}.forward"
         yield Report(
             id=RULE.id,
@@ -111,6 +127,30 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
             files=(file,),
             location=Location(file, None, "forward"),
             reason="a module of PyTorch's own was called outside of code that is traced: it runs in eager",
-            help="Give torch.compile a module or function of your own that calls it, and apply fully_shard after compiling "
-            "the whole model, or compile behind it.",
+            help="Give torch.compile a function, or a module of a class of your own, that calls it.",
         )
+
+
+def perhaps_in_eager(evidence: Evidence) -> str | None:
+    """Why PyTorch's modules may have run in eager for good; None where they did not run, or did for what is told."""
+    found = _in_eager(evidence)
+    if not found or _by_themselves(evidence):
+        return None
+    names = ", ".join(sorted({module for module, _ in found})[:3])
+    return (
+        f"modules of PyTorch's own ran in eager ({names}): the first call under the stance eager_then_compile, or what "
+        "calls them is not compiled"
+    )
+
+
+def _in_eager(evidence: Evidence) -> dict[tuple[str, ...], int]:
+    """The modules by name and file, and where each is told of first; none where what else is told accounts for them."""
+    told = {} if evidence.reported & _ACCOUNTS else evidence.facts.get(LIBRARY_MODULE.id, {})
+    return {fact: at for fact, at in told.items() if fact[0] != _HOLDS_OTHERS}
+
+
+def _by_themselves(evidence: Evidence) -> bool:
+    """Whether a module of PyTorch's own was given to the compiler: it is looked at before any call of a module."""
+    first = evidence.first(LIBRARY_MODULE.id)
+    called = evidence.first(CALLED_BY_OTHERS.id)
+    return first is not None and (called is None or first < called)

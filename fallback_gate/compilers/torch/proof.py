@@ -16,6 +16,7 @@ from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import backwards, cache, ddp, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import errors, left_open
+from fallback_gate.compilers.torch.passed_over import perhaps_in_eager
 from fallback_gate.model import Kind, Proof, State
 
 REQUIRED = frozenset(
@@ -161,7 +162,7 @@ def _of_text(evidence: Evidence) -> Mapping[Kind, Proof]:
     )
     cudagraphs, on_device = partitions(evidence, set(facts.backends), line)
     broken, compiled = _graph_break(evidence, facts, line), shown
-    if left := left_open(evidence, facts.started, facts.done):
+    if left := left_open(evidence, facts.started, facts.done) or perhaps_in_eager(evidence):
         compiled = Proof(State.UNPROVEN, left, None, _TRACE)
         broken = compiled if broken.state is State.PROVEN else broken
     failed, lowered = compiled, _op_fallback(evidence, facts, line)

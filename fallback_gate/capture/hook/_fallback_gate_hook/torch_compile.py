@@ -34,7 +34,7 @@ def watch(dynamo: ModuleType) -> None:
 
 
 def _hush(dynamo: Any) -> None:
-    """A process that only starts others, and asks nothing of the compiler, prints no empty list of traced frames.
+    """A process that only starts others, and asks nothing of the compiler, prints no empty list of frames.
 
     That is what a program prints whose compiler is switched off.
     """

@@ -14,7 +14,7 @@ import contextlib
 from types import ModuleType
 
 from . import patches
-from .torch_asked import ASKED, MOST
+from .torch_asked import ASKED, MOST, STANCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is slow to load
@@ -53,8 +53,8 @@ def _note(code: Any, result: Any, dynamo: ModuleType) -> None:
     elif _in_mode(dynamo):
         reason = "a torch dispatch mode is active"
     elif dynamo.trace_rules.check(code):  # a library's, which is traced from a wrapper on
-        if dynamo.utils.counters.get("graph_break"):
-            return  # this is what is left behind a break of that
+        if dynamo.utils.counters.get("graph_break") or any("_then_" in one["stance"] for one in STANCES):
+            return  # this is what is left behind a break of that, or a first call
         reason = "a module of PyTorch's own is not traced by itself"
     else:
         reason = getattr(result, "skip_reason", None) or "it was not traced"
