@@ -10,7 +10,8 @@ from re import Match
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.graph_breaks import LONGEST_BREAK, broken_frame
-from fallback_gate.compilers.torch.log import NAME, base, messages, opened, told_by, user_stack
+from fallback_gate.compilers.torch.log import NAME, base, messages, opened
+from fallback_gate.compilers.torch.user_stack import told_by, user_stack
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
