@@ -98,6 +98,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Skipping frame because there is a graph break in a": ("torch.compile",),
     "speculate_subgraph: while introspecting": ("torch.compile",),
     "Backend compiler ": ("torch.compile",),
+    "fake tensor propagation.": ("torch.compile",),
     "step_unsupported": ("torch.compile",),
     "torch dispatch mode present": ("torch.compile",),
     "hit config.": ("torch.compile",),

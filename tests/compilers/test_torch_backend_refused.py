@@ -1,12 +1,15 @@
-"""A graph that the back end could not take: at the default level PyTorch warns of the break that it adds."""
+"""A graph that the back end could not take, a tensor that can't be traced: PyTorch warns of the break at the default level."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from fallback_gate import check
 from fallback_gate.model import Kind, Location
 from tests.compilers.conftest import Read
-from tests.compilers.lines import SITE, record
+from tests.compilers.lines import SITE, graph_break, record
 
 
 def _warning(error: list[str], frame: str, function: str) -> list[str]:
@@ -69,3 +72,20 @@ def test_the_wording_up_to_two_point_six_in_a_librarys_frame(read: Read) -> None
 def test_the_same_words_in_the_artifact_and_in_an_error_are_told_by_their_own_rules(read: Read) -> None:
     assert not read("Backend compiler exception").reports
     assert not read(*record("Backend compiler exception", artifact="graph_breaks")).reports
+
+
+def test_a_tensor_that_cannot_be_traced_is_told_where_the_break_is_not(tmp_path: Path) -> None:
+    said = "Encountered exception (quantized nyi in meta tensors) during fake tensor propagation."
+    warning = record(said, level="W")
+    broke = graph_break(
+        "Graph break in user code at /app/model.py:5",
+        "Graph Break Reason: Fake tensor propagation exception",
+        "User code traceback:",
+        '  File "/app/model.py", line 5, in fn',
+        "    return y * q.dequantize()",
+    )
+    log = tmp_path / "compile.log"
+    for lines, op in ((warning, "*"), ([*warning, *broke], "fn")):
+        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        (finding,) = check([str(log)]).findings
+        assert (finding.event.kind, finding.event.op) == (Kind.GRAPH_BREAK, op)

@@ -1,6 +1,6 @@
-"""Room 3: graphs that the back end could not take, for a tensor or operator that compiling has no stand-in for.
+"""Room 3: graphs that the back end could not take, and tensors that Dynamo has no stand-in for (quantised ones).
 
-PyTorch warns of it at the default level, once a graph: it adds a graph break, and what was traced there runs in eager.
+PyTorch warns of both at the default level: it adds a graph break, and what was traced there runs in eager.
 """
 
 from __future__ import annotations
@@ -44,6 +44,12 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     yield base(rule, record, log, **told, reason=f"the back end {why or 'failed on fake tensors'}")
 
 
+def untraceable(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The warning names no code: where the break has a record of its own, that tells more."""
+    if log := opened(record.text, match, None):
+        yield base(rule, record, log, "*", reason=match["reason"], hint=True)
+
+
 def _frame(said: Sequence[str]) -> Sequence[str]:
     """The lines that name the frame: behind the heading that 2.7 gave them, or up to the message's end."""
     heading = max((at for at, line in enumerate(said) if line.strip() == "Traceback:"), default=-1)
@@ -51,7 +57,7 @@ def _frame(said: Sequence[str]) -> Sequence[str]:
     return said[heading + 1 : end if end > heading else len(said)]
 
 
-RULE = Rule(
+REFUSED = Rule(
     id="torch/backend-refused",
     compiler=NAME,
     anchor=("Backend compiler ",),
@@ -73,3 +79,25 @@ RULE = Rule(
     ),
     read=refused,
 )
+
+TENSOR = Rule(
+    id="torch/untraceable-tensor",
+    compiler=NAME,
+    anchor=("fake tensor propagation.",),
+    pattern=r"(?P<reason>Encountered exception \(.{1,400}\) during fake tensor propagation|Unsupported: .{1,400} with fake tensor propagation)\.$",
+    kind=Kind.GRAPH_BREAK,
+    scope=Scope.SITE,
+    meaning="Dynamo can't trace a tensor of this sort: the graph breaks where it comes in, mostly at the frame's start.",
+    help="Keep it out of the compiled region, or dequantise or densify it first; graph_breaks in TORCH_LOGS says where.",
+    seen_in="2.7 and 2.14 (run), 2.0 to 2.14 (source), WARNING",
+    matches=(
+        "W1130 22:13:06.433000 4216 torch/_dynamo/utils.py:2646] [0/0] Encountered exception (quantized nyi in meta tensors) during fake tensor propagation.",
+        "[2023-04-07 10:00:00,000] torch._dynamo.utils: [WARNING] Unsupported: quantized nyi in meta tensors with fake tensor propagation.",
+    ),
+    ignores=(
+        "torch._dynamo.exc.Unsupported: Unsupported: quantized nyi in meta tensors with fake tensor propagation.",
+        "V1130 22:13:26.692000 4619 torch/_dynamo/symbolic_convert.py:5368] [0/0] [__graph_breaks]   Explanation: Encountered exception (quantized nyi in meta tensors) during fake tensor propagation.",
+    ),
+    read=untraceable,
+)
+RULES = (REFUSED, TENSOR)

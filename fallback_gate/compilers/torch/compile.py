@@ -6,8 +6,8 @@ code for an operator and calls the framework's kernel (`FallbackKernel`, `Scatte
 `IndexPutFallback`). A graph is not captured as a CUDA graph, or only in parts.
 
 **At which setting it speaks.** At the default level only: limits, swallowed errors, a graph that the back
-end refused, `Tensor.item()`, a builtin that can't be traced, complex numbers, a graph that loses its CUDA
-graph. Everything else is silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
+end refused, `Tensor.item()`, a builtin or a tensor that can't be traced, complex numbers, a graph that loses
+its CUDA graph. Everything else is silent there, a decode loop at a quarter of its speed included. `TORCH_LOGS`:
 
 | setting | shows | is blind to |
 | --- | --- | --- |

@@ -256,7 +256,7 @@ RULES = (
     WONT_CONVERT,
     SKIPPED_IN_LOOP,
     checkpoint.RULE,
-    backend_refused.RULE,
+    *backend_refused.RULES,
     *cut_short.RULES,
     passed_over.RULE,
     RECOMPILE_LIMIT,
