@@ -53,6 +53,7 @@ PIECES = frozenset(
         " op not ",
         " path in",
         " prefill",
+        " propaga",
         " quanto:",
         " rewrite",
         " segment",
