@@ -27,7 +27,10 @@ _EXECUTING = Pattern(
 
 
 def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The function whose graph it was, and the operator where the error is its name, or tells the call."""
+    """The function whose graph it was, and the operator where the error is its name, or tells the call.
+
+    A hint: the record of the break, where it is printed, tells the same, of another line of the function.
+    """
     if not (log := opened(record.text, match, None)):
         return
     said = list(messages(record, log, LONGEST_BREAK, until="Backend compiler "))
@@ -41,7 +44,7 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     place = _frame(said)
     stack = user_stack(place)
     told = told_by(stack._replace(innermost=broken_frame(stack, place)), *dict.fromkeys(called))
-    yield base(rule, record, log, **told, reason=f"the back end {why or 'failed on fake tensors'}")
+    yield base(rule, record, log, **told, hint=True, reason=f"the back end {why or 'failed on fake tensors'}")
 
 
 def untraceable(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
