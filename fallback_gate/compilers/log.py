@@ -14,6 +14,7 @@ from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, compiled
 from fallback_gate.model import ProcessKey, Report
+from fallback_gate.scan import hidden
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Hit, Scan
 from fallback_gate.sources import seal
@@ -160,16 +161,31 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
+                if scan.extent.marked:
+                    said.lost = said.lost or _spoilt(book, hit)
                 waiting = _waits_in_vain(book, hit)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
+        said.lost = said.lost or scan.extent.hidden
         said.failed = next(filter(None, map(ending.failed, scan.last_lines())), None)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True
     return said
+
+
+def _spoilt(book: Book, hit: Hit) -> str | None:
+    """Why nobody knows whether a line with a rule's anchor reports: it has a mask, or colour codes that hide it."""
+    text = hit.record.text
+    rules = [rule for rule in book.of(hit) if isinstance(rule, Rule) and rule.limit is None]
+    if rules and hidden.has_mask(text):
+        return f"part of a message is masked: {text.strip()[:120]}"
+    bares = (bare.decode() for bare in hidden.without_codes(text.encode()))
+    if any(compiled(rule.pattern).search(bare) for bare in bares for rule in rules):
+        return f"colour codes, without their escape character, stand within a message: {text.strip()[:120]}"
+    return None
 
 
 def _waits_in_vain(book: Book, hit: Hit) -> Rule | None:

@@ -25,13 +25,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from threading import get_ident
 
+from fallback_gate.scan import hidden
 from fallback_gate.scan.pieces import PIECES
 from fallback_gate.sources.later import SIGNS
 
 MOST_RANKS = 1024
 _NUMBERED = (b"[rank", b"[default")  # how torch.distributed and torchrun number lines
 ANY_RANK = tuple(name + b"{n}" for name in _NUMBERED)
-SEEN_ONCE = (*ANY_RANK, *SIGNS)  # reported once a pass over some bytes
+SEEN_ONCE = (*ANY_RANK, *SIGNS, *hidden.SIGNS)  # reported once a pass over some bytes
 SHORT = 16 << 10  # bytes of a text that is searched without a database
 FEWEST = 80  # expressions in one database
 LENGTH = 8  # letters of a piece: of a longer literal hyperscan looks at the last eight first
@@ -42,15 +43,16 @@ _RANK = re.compile(rb"\[(rank|default)(0|[1-9]\d{0,3})\]:")
 class Anchors:
     """Literals to look for at once, each known by its place in the list. `{n}` stands for a number.
 
-    `literals` is the list, `pieces` what the scan looks for. `behind` holds for each piece the anchors that
-    may stand where it ends: how many bytes before that end the anchor starts, its bytes, and its place in
-    the list.
+    `literals` is the list: the anchors of `messages`, then phrases that only hint at one. `pieces` is what
+    the scan looks for. `behind` holds for each piece the anchors that may stand where it ends: how many bytes
+    before that end the anchor starts, its bytes, and its place in the list.
     """
 
-    def __init__(self, anchors: Sequence[str]) -> None:
-        self.literals = tuple(anchors)
+    def __init__(self, anchors: Sequence[str], phrases: Sequence[str] = ()) -> None:
+        self.messages = tuple(anchors)
+        self.literals = (*anchors, *phrases)
         found: dict[bytes, list[tuple[int, bytes, int]]] = {}
-        for place, anchor in enumerate(anchors):
+        for place, anchor in enumerate(self.literals):
             whole = anchor.encode()
             if "{n}" in anchor:
                 found.setdefault(whole, []).append((0, b"", place))

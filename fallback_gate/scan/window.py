@@ -8,13 +8,13 @@ found; its number is still right, since lines are counted by their line feeds.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.scan import anchors
+from fallback_gate.scan import anchors, hidden
 from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches, feeds, unwrap
 from fallback_gate.sources.later import ACROSS, SIGNS
@@ -43,13 +43,15 @@ Look = Callable[[bytes, int], int]
 
 @dataclass(slots=True)
 class Extent:
-    """How much was read: bytes, ranks that named themselves (`local_ranks`: by their number on one host),
-    and the reason why reading ended early, if it did."""
+    """How much was read: bytes, ranks that named themselves (`local_ranks`: by their number on one host), and
+    why reading ended early, if it did, or a message can't be seen; `marked`: that may be."""
 
     bytes: int = 0
     ranks: set[int] = field(default_factory=set)
     local_ranks: set[int] = field(default_factory=set)
     problem: str | None = None
+    hidden: str | None = None
+    marked: bool = False
 
 
 class Hit(NamedTuple):
@@ -87,6 +89,7 @@ class Scan:
         look: Look = lambda data, known: 0,
         part: Part | None = None,
     ) -> None:
+        self._messages = wanted.messages
         self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE)
         self._scan: Callable[..., None] | None = None
         self._behind = wanted.behind
@@ -193,6 +196,11 @@ class Scan:
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
+        if not seen_once.isdisjoint(hidden.SIGNS):
+            self.extent.marked = True
+            data, until = bytes(view.buffer[start:stop]), self._base + stop
+            seen = Counter(anchor for at, anchor in hits if at < until)
+            self.extent.hidden = self.extent.hidden or hidden.told(data, self._messages, seen, self._count)
         until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
         new_hits = sorted(hit for hit in hits if known < hit < (until,))
         if new_hits:
@@ -200,6 +208,17 @@ class Scan:
             self._latest = new_hits[-1]
         self._scanned = max(start, stop - OVERLAP) if piece else stop
         return signs
+
+    def _count(self, text: bytes) -> Counter[int]:
+        """How often each anchor stands in a text."""
+        count, behind = Counter[int](), self._behind
+
+        def found(place: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            for before, literal, anchor in behind[place] if place < len(behind) else ():
+                count[anchor] += text.startswith(literal, end - before)
+
+        self._search()(memoryview(text), match_event_handler=found)
+        return count
 
     def _search(self) -> Callable[..., None]:
         """What looks for all that is wanted."""

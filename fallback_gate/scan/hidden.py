@@ -1,0 +1,121 @@
+r"""Room 2: messages that the scan can't see, since something stands within the words that it waits for.
+
+    fall#033[01;31mback to eager     a colour code whose escape character another program spelled out
+    fall[31mback[0m to eager         or dropped
+    *** to eager                     a secret that a CI system masked
+
+What was there can be told in part: a text without such codes has more anchors, and a mask stands where the
+rest of one would be. It costs nothing where none of `SIGNS` is in a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+# What ends a colour, and how grep begins one; what CI systems write for a secret.
+CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
+MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"xxxxx")
+SIGNS = (*CODES, *MASKS)
+FEWEST = 6  # letters of an anchor that must stand around a mask
+_LEAST = 2  # letters that a mask stands for
+_KEY = FEWEST // 2  # of those around it, so many stand on one side
+_AROUND = 80  # bytes beside a mask that are looked at
+
+# How the escape character is written: in C, Python and JSON, by rsyslog, cat, less, browsers and viewers.
+_SPELLED = (
+    rb"\x1b|\\{1,2}(?:x1[bB]|u001[bB]|0?33|e)|#(?:033|x1[bB])|\^\[|<(?:0x1[bB]|ESC)>|ESC|&#(?:27|x1[bB]);|%1[bB]"
+    rb"|\xe2\x90\x9b|\xef\xbf\xbd"
+)
+_AFTER = rb"\[\d{0,3}(?:;\d{1,3}){0,8}[mK]"
+_CODES = (
+    re.compile(rb"(?:%s)?%s" % (_SPELLED, _AFTER)),
+    re.compile(rb"[?. ]" + _AFTER),  # or it was replaced
+)
+_MASK = re.compile(
+    rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
+)
+
+
+def told(
+    data: bytes, anchors: Sequence[str], seen: Counter[int], anchors_in: Callable[[bytes], Counter[int]]
+) -> str | None:
+    """Why one of the anchors may stand in a text and not be seen. `seen`: those that are, by place."""
+    more = (min(anchors_in(bare) - seen, default=len(anchors)) for bare in without_codes(data))
+    if (new := min(more, default=len(anchors))) < len(anchors):
+        text, by = anchors[new], "colour codes, without their escape character, stand within its words"
+    elif masked := next(behind_masks(data, tuple(map(str.encode, anchors))), None):
+        text, by = masked.decode(), "part of it is masked"
+    else:
+        return None
+    return f"a message may be hidden where `{text.strip()}` would stand: {by}"
+
+
+def without_codes(data: bytes) -> Iterator[bytes]:
+    """What the text may be without colour codes, however their escape character is written."""
+    for codes in _CODES:
+        bare = codes.sub(b"", data)
+        if len(bare) < len(data):
+            yield bare
+
+
+def has_mask(text: str) -> bool:
+    """Whether something in a line was masked."""
+    return _MASK.search(text.encode()) is not None
+
+
+def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
+    """The literals of which a mask may stand for the middle, the start or the end."""
+    begins, ends = _by_ends(literals)
+    seen = set()
+    for mask in _MASK.finditer(data):
+        before = data[max(data.rfind(b"\n", 0, mask.start()) + 1, mask.start() - _AROUND) : mask.start()]
+        behind = data[mask.end() : mask.end() + _AROUND].partition(b"\n")[0]
+        if (before, behind) not in seen:
+            seen.add((before, behind))
+            yield from _around(before, behind, begins, ends)
+
+
+def _around(
+    before: bytes,
+    behind: bytes,
+    begins: Mapping[bytes, Iterable[bytes]],
+    ends: Mapping[bytes, Iterable[bytes]],
+) -> Iterator[bytes]:
+    """The literals that begin at the end of the text before a mask, or end at the start of what is behind."""
+    for at in range(len(before) - _KEY + 1):
+        for literal in begins.get(before[at : at + _KEY], ()):
+            left = len(before) - at
+            if literal.startswith(before[at:]) and _fits(literal, left, _common_end(literal[left:], behind)):
+                yield literal
+    for at in range(_KEY, len(behind) + 1):
+        for literal in ends.get(behind[at - _KEY : at], ()):
+            if literal.endswith(behind[:at]) and _fits(literal, _common_start(literal[:-at], before), at):
+                yield literal
+
+
+def _fits(literal: bytes, left: int, right: int) -> bool:
+    return FEWEST <= left + right <= len(literal) - _LEAST
+
+
+def _common_end(literal: bytes, behind: bytes) -> int:
+    """How many letters of a literal's end the text behind a mask starts with."""
+    return next((n for n in range(len(literal), 0, -1) if behind.startswith(literal[-n:])), 0)
+
+
+def _common_start(literal: bytes, before: bytes) -> int:
+    """How many letters of a literal's start the text before a mask ends with."""
+    return next((n for n in range(len(literal), 0, -1) if before.endswith(literal[:n])), 0)
+
+
+@lru_cache(maxsize=1)
+def _by_ends(literals: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:
+    """The literals by their first and by their last letters."""
+    begins: dict[bytes, list[bytes]] = {}
+    ends: dict[bytes, list[bytes]] = {}
+    for literal in literals:
+        begins.setdefault(literal[:_KEY], []).append(literal)
+        ends.setdefault(literal[-_KEY:], []).append(literal)
+    return begins, ends
