@@ -37,6 +37,7 @@ _CODES = (
 _MASK = re.compile(
     rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
+_BANNER = re.compile(rb"(?:^|\\n)\*{3,} [^*]{1,200}(?:\*{3,}(?:\\n|$))?")
 
 
 def told(
@@ -62,8 +63,8 @@ def without_codes(data: bytes) -> Iterator[bytes]:
 
 
 def has_mask(text: str) -> bool:
-    """Whether something in a line was masked."""
-    return _MASK.search(text.encode()) is not None
+    """Whether something in a line was masked; asterisks around a line or a sentence are none."""
+    return _MASK.search(_BANNER.sub(b"", text.encode())) is not None
 
 
 def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
@@ -116,6 +117,8 @@ def _by_ends(literals: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], dic
     begins: dict[bytes, list[bytes]] = {}
     ends: dict[bytes, list[bytes]] = {}
     for literal in literals:
+        if b"***" in literal:
+            continue  # as written
         begins.setdefault(literal[:_KEY], []).append(literal)
         ends.setdefault(literal[-_KEY:], []).append(literal)
     return begins, ends

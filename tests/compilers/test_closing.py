@@ -193,6 +193,7 @@ def test_a_killed_process_is_not_made_good_by_another_log(tmp_path: Path) -> Non
     )
     trace = tmp_path / "trace.log"
     said = [said for one in (start, artifact, graph, code, done) for said in record(one, cid="")]
+    said[4:4] = ["\tdef call(args):", "\t    return (buf0, )"]
     trace.write_text("\n".join(said) + "\n", encoding="utf-8")
     log = tmp_path / "compile.log"
     outcomes = {}

@@ -118,13 +118,13 @@ def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """
     if _TOLD_ELSEWHERE.search(record.text[: match.start()]):
         return
-    reason = match["reason"] or match["load"]
+    reason = match["reason"] or match["load"] or ""  # a cut line
     if op := _UNKNOWN_OP.search(reason) or _UNIMPLEMENTED.search(reason):
         yield of_operator(rule, record, match, op["op"], op["name"])[0]._replace(scope=Scope.OPERATOR)
     elif by := _BY.search(reason):
         yield of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]
     else:
-        yield by_groups(rule, record, match)._replace(reason=reason)
+        yield by_groups(rule, record, match)._replace(reason=reason or None)
 
 
 FAILED = Rule(
