@@ -161,14 +161,14 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
-                if scan.extent.marked:
+                if hit.record.view.marked:
                     said.lost = said.lost or _spoilt(book, hit)
                 waiting = _waits_in_vain(book, hit)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
-        said.lost = said.lost or scan.extent.hidden
+        said.lost = said.lost or scan.spoilt
         said.failed = next(filter(None, map(ending.failed, scan.last_lines())), None)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
@@ -181,10 +181,10 @@ def _spoilt(book: Book, hit: Hit) -> str | None:
     text = hit.record.text
     rules = [rule for rule in book.of(hit) if isinstance(rule, Rule) and rule.limit is None]
     if rules and hidden.has_mask(text):
-        return f"part of a message is masked: {text.strip()[:120]}"
+        return hidden.because("a mask", text)
     bares = (bare.decode() for bare in hidden.without_codes(text.encode()))
     if any(compiled(rule.pattern).search(bare) for bare in bares for rule in rules):
-        return f"colour codes, without their escape character, stand within a message: {text.strip()[:120]}"
+        return hidden.because("a colour code", text)
     return None
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 # What ends a colour, and how grep begins one; what CI systems write for a secret.
 CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
-MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"xxxxx")
+MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
 SIGNS = (*CODES, *MASKS)
 FEWEST = 6  # letters of an anchor that must stand around a mask
 _LEAST = 2  # letters that a mask stands for
@@ -34,10 +34,13 @@ _CODES = (
     re.compile(rb"(?:%s)?%s" % (_SPELLED, _AFTER)),
     re.compile(rb"[?. ]" + _AFTER),  # or it was replaced
 )
+_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,8}m")
 _MASK = re.compile(
-    rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
+    rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
-_BANNER = re.compile(rb"(?:^|\\n)\*{3,} [^*]{1,200}(?:\*{3,}(?:\\n|$))?")
+_RECORD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
+_VALUE = re.compile(r"(?i)(?:[:=] ?|//|\b(?:basic|bearer|token) )[^\w\s]?\*{3,}")
+_BANNER = re.compile(rb"(?:^\s*|\\n|\] )\*{3,} [^*]{1,200}(?:\*{3,}(?:\\n|$))?")
 
 
 def told(
@@ -46,11 +49,11 @@ def told(
     """Why one of the anchors may stand in a text and not be seen. `seen`: those that are, by place."""
     more = (min(anchors_in(bare) - seen, default=len(anchors)) for bare in without_codes(data))
     if (new := min(more, default=len(anchors))) < len(anchors):
-        text, by = anchors[new], "colour codes, without their escape character, stand within its words"
+        text, by = anchors[new], "colour codes stand within its words"
     elif masked := next(behind_masks(data, tuple(map(str.encode, anchors))), None):
-        text, by = masked.decode(), "part of it is masked"
+        text, by = masked.decode(), "a mask stands within its words"
     else:
-        return None
+        return next(filter(None, map(spoilt, _records_with_masks(data))), None)
     return f"a message may be hidden where `{text.strip()}` would stand: {by}"
 
 
@@ -60,6 +63,18 @@ def without_codes(data: bytes) -> Iterator[bytes]:
         bare = codes.sub(b"", data)
         if len(bare) < len(data):
             yield bare
+
+
+def because(what: str, text: str) -> str:
+    """Why a line is not as it was written."""
+    return f"{what} stands within a message: {text.strip()[:120]}"
+
+
+def spoilt(text: str) -> str | None:
+    """Why a further line of a message is not as it was written. A masked value of a setting is as good."""
+    if _COLOUR.search(text):
+        return because("a colour code", text)
+    return because("a mask", text) if has_mask(_VALUE.sub("", text)) else None
 
 
 def has_mask(text: str) -> bool:
@@ -77,6 +92,14 @@ def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
         if (before, behind) not in seen:
             seen.add((before, behind))
             yield from _around(before, behind, begins, ends)
+
+
+def _records_with_masks(data: bytes) -> Iterator[str]:
+    """The lines with a mask that are glog's or PyTorch's: of a record of many lines, few have an anchor."""
+    for mask in _MASK.finditer(data):
+        begins = data.rfind(b"\n", 0, mask.start()) + 1
+        if _RECORD.search(data, begins, mask.start()):
+            yield data[begins : mask.end() + _AROUND].partition(b"\n")[0].decode("utf-8", "replace")
 
 
 def _around(

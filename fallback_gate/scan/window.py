@@ -43,15 +43,13 @@ Look = Callable[[bytes, int], int]
 
 @dataclass(slots=True)
 class Extent:
-    """How much was read: bytes, ranks that named themselves (`local_ranks`: by their number on one host), and
-    why reading ended early, if it did, or a message can't be seen; `marked`: that may be."""
+    """How much was read: bytes, ranks that named themselves (`local_ranks`: by their number on one host),
+    and the reason why reading ended early, if it did."""
 
     bytes: int = 0
     ranks: set[int] = field(default_factory=set)
     local_ranks: set[int] = field(default_factory=set)
     problem: str | None = None
-    hidden: str | None = None
-    marked: bool = False
 
 
 class Hit(NamedTuple):
@@ -197,10 +195,10 @@ class Scan:
         if signs:
             stop = min(stop, self._looked(start))
         if not seen_once.isdisjoint(hidden.SIGNS):
-            self.extent.marked = True
+            view.marked = True
             data, until = bytes(view.buffer[start:stop]), self._base + stop
             seen = Counter(anchor for at, anchor in hits if at < until)
-            self.extent.hidden = self.extent.hidden or hidden.told(data, self._messages, seen, self._count)
+            view.spoilt = view.spoilt or hidden.told(data, self._messages, seen, self._count)
         until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
         new_hits = sorted(hit for hit in hits if known < hit < (until,))
         if new_hits:
@@ -236,6 +234,11 @@ class Scan:
         view.end -= back
         self.extent.bytes -= back
         return view.end
+
+    @property
+    def spoilt(self) -> str | None:
+        """Why a message, or a part of one, could not be seen so far."""
+        return self._view.spoilt
 
     @property
     def overlap(self) -> Overlap:

@@ -102,3 +102,24 @@ def test_a_mask_where_none_may_stand(tmp_path: Path, line: str) -> None:
 )
 def test_literals_behind_a_mask(text: bytes, found: list[bytes]) -> None:
     assert list(dict.fromkeys(hidden.behind_masks(text, (b"falling back to", b"ab")))) == found
+
+
+PAGE = Path(__file__).parents[2] / "sample_logs"
+
+
+@pytest.mark.parametrize("name", ["tvm/byoc-formatted-module.0.27.log", "openvino/moe-execgraph.2026.4.log"])
+@pytest.mark.parametrize("harm", ["***", "[REDACTED]", "[31m{}[0m", "#033[01;31m{}#033[0m"])
+def test_a_record_of_many_lines(tmp_path: Path, name: str, harm: str) -> None:
+    """What stands within one of its further lines hides a name that no anchor stands beside."""
+    text = (PAGE / name).read_text(encoding="utf-8")
+    word = "topk" if "topk" in text else "ref_any"
+    assert outcome(tmp_path, text.encode()) is Outcome.BLOCKED
+    assert outcome(tmp_path, text.replace(word, harm.format(word)).encode()) is not Outcome.PASS
+
+
+def test_a_masked_line_of_a_record_of_pytorchs(tmp_path: Path) -> None:
+    opening = "V1130 01:38:10.289000 4456 torch/_inductor/graph.py:1749] [0/0] [__output_code]"
+    assert outcome(tmp_path, f"{opening}     ***(buf0)\n".encode() + CLEAN) is Outcome.UNPROVEN
+    assert outcome(tmp_path, f"{opening}     token = ***\n".encode() + CLEAN) is Outcome.PASS
+    banner = "*** While handling this graph break, another graph break occurred: ***"
+    assert outcome(tmp_path, f"{opening} {banner}\n".encode() + CLEAN) is Outcome.PASS
