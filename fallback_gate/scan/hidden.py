@@ -40,7 +40,9 @@ _MASK = re.compile(
 )
 _RECORD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
 _VALUE = re.compile(r"(?i)(?:[:=] ?|//|\b(?:basic|bearer|token) )[^\w\s]?\*{3,}")
-_BANNER = re.compile(rb"(?:^\s*|\\n|\] )\*{3,} [^*]{1,200}(?:\*{3,}(?:\\n|$))?")
+_OPENS = rb"(?m)(?:^[ \t]*|\\n|\] )\*{3,} "
+_BANNER = re.compile(_OPENS + rb"[^*\n]{1,200}\*{3,}(?:\\n|\s*$)")
+_OPENED = re.compile(_OPENS)
 
 
 def told(
@@ -79,13 +81,13 @@ def spoilt(text: str) -> str | None:
 
 def has_mask(text: str) -> bool:
     """Whether something in a line was masked; asterisks around a line or a sentence are none."""
-    return _MASK.search(_BANNER.sub(b"", text.encode())) is not None
+    return _MASK.search(_OPENED.sub(b"", _BANNER.sub(b"", text.encode()))) is not None
 
 
 def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
     """The literals of which a mask may stand for the middle, the start or the end."""
     begins, ends = _by_ends(literals)
-    seen = set()
+    data, seen = _BANNER.sub(b"", data), set()
     for mask in _MASK.finditer(data):
         before = data[max(data.rfind(b"\n", 0, mask.start()) + 1, mask.start() - _AROUND) : mask.start()]
         behind = data[mask.end() : mask.end() + _AROUND].partition(b"\n")[0]
