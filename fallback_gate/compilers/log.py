@@ -161,7 +161,7 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
-                if hit.record.view.marked:
+                if record.view.marked and hidden.may_be(record.text):
                     said.lost = said.lost or _spoilt(book, hit)
                 waiting = _waits_in_vain(book, hit)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):

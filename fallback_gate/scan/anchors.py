@@ -25,14 +25,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from threading import get_ident
 
-from fallback_gate.scan import hidden
 from fallback_gate.scan.pieces import PIECES
 from fallback_gate.sources.later import SIGNS
 
 MOST_RANKS = 1024
 _NUMBERED = (b"[rank", b"[default")  # how torch.distributed and torchrun number lines
 ANY_RANK = tuple(name + b"{n}" for name in _NUMBERED)
-SEEN_ONCE = (*ANY_RANK, *SIGNS, *hidden.SIGNS)  # reported once a pass over some bytes
+SEEN_ONCE = (*ANY_RANK, *SIGNS)  # reported once a pass over some bytes
 SHORT = 16 << 10  # bytes of a text that is searched without a database
 FEWEST = 80  # expressions in one database
 LENGTH = 8  # letters of a piece: of a longer literal hyperscan looks at the last eight first

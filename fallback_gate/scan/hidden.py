@@ -19,6 +19,7 @@ from functools import lru_cache
 CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
 MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
 SIGNS = (*CODES, *MASKS)
+_SIGNS = tuple(sign.decode() for sign in SIGNS)
 FEWEST = 6  # letters of an anchor that must stand around a mask
 _LEAST = 2  # letters that a mask stands for
 _KEY = FEWEST // 2  # of those around it, so many stand on one side
@@ -46,17 +47,29 @@ _OPENED = re.compile(_OPENS)
 
 
 def told(
-    data: bytes, anchors: Sequence[str], seen: Counter[int], anchors_in: Callable[[bytes], Counter[int]]
+    lines: Sequence[bytes], anchors: Sequence[str], anchors_in: Callable[[bytes], Counter[int]]
 ) -> str | None:
-    """Why one of the anchors may stand in a text and not be seen. `seen`: those that are, by place."""
-    more = (min(anchors_in(bare) - seen, default=len(anchors)) for bare in without_codes(data))
-    if (new := min(more, default=len(anchors))) < len(anchors):
-        text, by = anchors[new], "colour codes stand within its words"
-    elif masked := next(behind_masks(data, tuple(map(str.encode, anchors))), None):
-        text, by = masked.decode(), "a mask stands within its words"
-    else:
-        return next(filter(None, map(spoilt, _records_with_masks(data))), None)
-    return f"a message may be hidden where `{text.strip()}` would stand: {by}"
+    """Why an anchor may stand in lines with a sign and not be seen, or one of a record is not as written."""
+    text = b"\n".join(lines)
+    for bare in without_codes(text):
+        new = min(anchors_in(bare) - anchors_in(text), default=len(anchors))
+        if new < len(anchors):  # the rest are phrases
+            return because("a colour code", anchors[new])
+    if masked := next(behind_masks(text, tuple(anchors)), None):
+        return because("a mask", masked.decode())
+    records = (line.decode("utf-8", "replace") for line in lines if _RECORD.search(line))
+    return next(filter(None, map(spoilt, records)), None)  # of a record's many lines, few have an anchor
+
+
+def lines_at(places: Iterable[int], text: bytearray, start: int, stop: int) -> list[bytes]:
+    """The lines of a part of a text in which these places are, in order."""
+    lines, known = [], start
+    for place in places:
+        if known <= place < stop:
+            end = text.find(b"\n", place, stop)
+            known = end + 1 if end >= 0 else stop
+            lines.append(bytes(text[text.rfind(b"\n", start, place) + 1 or start : known]))
+    return lines
 
 
 def without_codes(data: bytes) -> Iterator[bytes]:
@@ -69,11 +82,18 @@ def without_codes(data: bytes) -> Iterator[bytes]:
 
 def because(what: str, text: str) -> str:
     """Why a line is not as it was written."""
-    return f"{what} stands within a message: {text.strip()[:120]}"
+    return f"{what} stands within a message, which may hide what it says: {text.strip()[:120]}"
+
+
+def may_be(text: str) -> bool:
+    """Whether one of the signs is in a line: a cheap look."""
+    return any(sign in text for sign in _SIGNS)
 
 
 def spoilt(text: str) -> str | None:
     """Why a further line of a message is not as it was written. A masked value of a setting is as good."""
+    if not may_be(text):
+        return None
     if _COLOUR.search(text):
         return because("a colour code", text)
     return because("a mask", text) if has_mask(_VALUE.sub("", text)) else None
@@ -84,7 +104,7 @@ def has_mask(text: str) -> bool:
     return _MASK.search(_OPENED.sub(b"", _BANNER.sub(b"", text.encode()))) is not None
 
 
-def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
+def behind_masks(data: bytes, literals: tuple[str, ...]) -> Iterator[bytes]:
     """The literals of which a mask may stand for the middle, the start or the end."""
     begins, ends = _by_ends(literals)
     data, seen = _BANNER.sub(b"", data), set()
@@ -94,14 +114,6 @@ def behind_masks(data: bytes, literals: tuple[bytes, ...]) -> Iterator[bytes]:
         if (before, behind) not in seen:
             seen.add((before, behind))
             yield from _around(before, behind, begins, ends)
-
-
-def _records_with_masks(data: bytes) -> Iterator[str]:
-    """The lines with a mask that are glog's or PyTorch's: of a record of many lines, few have an anchor."""
-    for mask in _MASK.finditer(data):
-        begins = data.rfind(b"\n", 0, mask.start()) + 1
-        if _RECORD.search(data, begins, mask.start()):
-            yield data[begins : mask.end() + _AROUND].partition(b"\n")[0].decode("utf-8", "replace")
 
 
 def _around(
@@ -137,11 +149,11 @@ def _common_start(literal: bytes, before: bytes) -> int:
 
 
 @lru_cache(maxsize=1)
-def _by_ends(literals: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:
+def _by_ends(literals: tuple[str, ...]) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:
     """The literals by their first and by their last letters."""
     begins: dict[bytes, list[bytes]] = {}
     ends: dict[bytes, list[bytes]] = {}
-    for literal in literals:
+    for literal in map(str.encode, literals):
         if b"***" in literal:
             continue  # as written
         begins.setdefault(literal[:_KEY], []).append(literal)

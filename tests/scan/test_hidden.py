@@ -101,7 +101,7 @@ def test_a_mask_where_none_may_stand(tmp_path: Path, line: str) -> None:
     ],
 )
 def test_literals_behind_a_mask(text: bytes, found: list[bytes]) -> None:
-    assert list(dict.fromkeys(hidden.behind_masks(text, (b"falling back to", b"ab")))) == found
+    assert list(dict.fromkeys(hidden.behind_masks(text, ("falling back to", "ab")))) == found
 
 
 PAGE = Path(__file__).parents[2] / "sample_logs"
