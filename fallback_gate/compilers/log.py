@@ -184,7 +184,7 @@ def _spoilt(book: Book, hit: Hit) -> str | None:
         return hidden.because("a mask", text)
     bares = (bare.decode() for bare in hidden.without_codes(text.encode()))
     if any(compiled(rule.pattern).search(bare) for bare in bares for rule in rules):
-        return hidden.because("a colour code", text)
+        return hidden.because("a colour code or markup", text)
     return None
 
 

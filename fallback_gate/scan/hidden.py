@@ -2,6 +2,7 @@ r"""Room 2: messages that the scan can't see, since something stands within the 
 
     fall#033[01;31mback to eager     a colour code whose escape character another program spelled out
     fall[31mback[0m to eager         or dropped
+    fall<b>back</b> to eager         the markup of a page
     *** to eager                     a secret that a CI system masked
 
 What was there can be told in part: a text without such codes has more anchors, and a mask stands where the
@@ -18,7 +19,8 @@ from functools import lru_cache
 # What ends a colour, and how grep begins one; what CI systems write for a secret.
 CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
 MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
-SIGNS = (*CODES, *MASKS)
+MARKUP = (b"</b>", b"</em>", b"</mark>", b"</span>", b"&#39;", b"&#x27;", b"&lt;", "\u2019".encode())
+SIGNS = (*CODES, *MASKS, *MARKUP)
 _SIGNS = tuple(sign.decode() for sign in SIGNS)
 FEWEST = 6  # letters of an anchor that must stand around a mask
 _LEAST = 2  # letters that a mask stands for
@@ -35,7 +37,12 @@ _CODES = (
     re.compile(rb"(?:%s)?%s" % (_SPELLED, _AFTER)),
     re.compile(rb"[?. ]" + _AFTER),  # or it was replaced
 )
-_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,8}m")
+_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,8}m|</(?:b|em|mark|span)>")
+_ESCAPED = {
+    **dict.fromkeys((b"&#39;", b"&#x27;", b"&apos;", "\u2019".encode()), b"'"),
+    **{b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&nbsp;": b" ", b"&amp;": b"&"},
+}
+_TAG = re.compile(rb"</?(?:b|em|mark|span)(?: [^<>\n]{0,200})?>")
 _MASK = re.compile(
     rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
@@ -54,7 +61,7 @@ def told(
     for bare in without_codes(text):
         new = min(anchors_in(bare) - anchors_in(text), default=len(anchors))
         if new < len(anchors):  # the rest are phrases
-            return because("a colour code", anchors[new])
+            return because("a colour code or markup", anchors[new])
     if masked := next(behind_masks(text, tuple(anchors)), None):
         return because("a mask", masked.decode())
     records = (line.decode("utf-8", "replace") for line in lines if _RECORD.search(line))
@@ -73,11 +80,16 @@ def lines_at(places: Iterable[int], text: bytearray, start: int, stop: int) -> l
 
 
 def without_codes(data: bytes) -> Iterator[bytes]:
-    """What the text may be without colour codes, however their escape character is written."""
+    """What the text may be without colour codes, however their escape character is written, and markup."""
     for codes in _CODES:
         bare = codes.sub(b"", data)
         if len(bare) < len(data):
             yield bare
+    if any(sign in data for sign in MARKUP):
+        data = _TAG.sub(b"", data)
+        for written, meant in _ESCAPED.items():
+            data = data.replace(written, meant)
+        yield data
 
 
 def because(what: str, text: str) -> str:
@@ -95,7 +107,7 @@ def spoilt(text: str) -> str | None:
     if not may_be(text):
         return None
     if _COLOUR.search(text):
-        return because("a colour code", text)
+        return because("a colour code or markup", text)
     return because("a mask", text) if has_mask(_VALUE.sub("", text)) else None
 
 

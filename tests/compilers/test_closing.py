@@ -159,7 +159,7 @@ def test_another_back_end_is_no_proof_that_nothing_runs_in_eager(
 
 
 WHOLE = [
-    *traced(), *record("Output code: ", artifact="output_code"),
+    *traced(), *record("Output code: ", "def call(args):", "    return (buf0, )", artifact="output_code"),
     *record("Output code written to: /tmp/x.py", artifact="output_code"), *listed(FRAME),
 ]  # fmt: skip
 

@@ -73,6 +73,20 @@ def test_a_colour_code_that_hides_nothing(tmp_path: Path, escape: str) -> None:
     assert outcome(tmp_path, text.encode() + CLEAN) is Outcome.PASS
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fall<b>back</b> to eager: op=gate_attn",
+        '<span class="hl">fallback</span> to eager: op=gate_attn',
+        "<span>fallback&nbsp;to eager: op=gate_attn</span>",
+        "scheduling ComputedBuffer(name=&#39;buf1&#39;, layout=FixedLayout(&#39;cpu&#39;, torch.int64",
+    ],
+)
+def test_markup_within_the_words(tmp_path: Path, line: str) -> None:
+    assert outcome(tmp_path, CLEAN + line.encode() + b"\ndone\n") is Outcome.UNPROVEN
+    assert outcome(tmp_path, b"<b>bold</b> &lt;html&gt; it\xe2\x80\x99s\n" + CLEAN) is Outcome.PASS
+
+
 def test_a_message_that_is_seen_besides(tmp_path: Path) -> None:
     text = b"[31mfallback[0m to eager: op=first\nfallback to eager: op=second\n"
     assert outcome(tmp_path, CLEAN + text) is Outcome.BLOCKED

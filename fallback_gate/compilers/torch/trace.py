@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.compilers.torch.graph_breaks import HEADER, HELP, LONGEST_BREAK, MEANING, break_reports
 from fallback_gate.compilers.torch.log import NAME, LogRecord, parse
-from fallback_gate.compilers.torch.trace_payload import is_whole, payload
+from fallback_gate.compilers.torch.wrapper import is_written, payload
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -196,7 +196,7 @@ def _written(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
     """As `_seen`, and that it is cut where the wrapper does not stand as it was written."""
     for sighting in _seen(marker, record, match):
         yield sighting
-        if not is_whole(record):
+        if not is_written(record):
             yield sighting._replace(marker="torch-trace/cut", facts=())
 
 
