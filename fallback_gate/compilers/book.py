@@ -48,7 +48,7 @@ class Book:
         self.readers: Mapping[str, Reader] = ChainMap(others, cast("dict[str, Reader]", readers))
         self._waiting = anchors_of(readers)
         self._anchors = list(dict.fromkeys((*self._waiting, *self._own)))
-        self.anchors = Anchors([*self._anchors, *near_miss.PHRASES, *lost.PHRASES, seal.HEADER])
+        self.anchors = Anchors(self._anchors, (*near_miss.PHRASES, *lost.PHRASES, seal.HEADER))
         self._entries: dict[int, list[Rule | Marker]] = {}  # by anchor, once it was hit
         self._together: dict[tuple[int, ...], list[Rule | Marker]] = {}  # by the anchors of a line
         self._helps: dict[str, dict[str, list[str]]] = {}  # by compiler and id, once they are asked for

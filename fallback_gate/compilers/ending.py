@@ -18,7 +18,10 @@ from fallback_gate.patterns import Pattern
 NEAR = 24  # lines from the end in which the program says that it failed, the longest text of an exception among them
 FAR = 400  # lines of a traceback
 
-_FRAME = Pattern(r' +File "[^"]+", line \d')
+_FRAME = Pattern(r"(?:^|\W)File \W.{1,400}?, line \d")  # whatever stands before it, or is left of its quotes
+_RECORD = Pattern(
+    r"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d|\] torch[\w.]*: \[|^\t"
+)  # PyTorch's, which tell of stacks, too
 _LEAD = Pattern(r"[\s|+>]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _IGNORED = "Exception ignored in"  # while the interpreter cleans up
@@ -64,13 +67,17 @@ def breaks_off(line: str) -> bool:
     return _BREAKS_OFF.search(line) is not None
 
 
+def _is_frame(line: str) -> bool:
+    return _FRAME.search(line) is not None and not _RECORD.search(line)
+
+
 def raised(lines: Iterable[str]) -> bool:
     """Whether an exception's traceback ends the lines, which are given nearest to the end first."""
     left = iter(lines)
-    if not any(map(_FRAME.match, islice(left, NEAR))):
-        return False
-    opening = next((line for line in islice(left, FAR) if line.startswith(_TRACEBACK)), "")
-    return not (opening and next(left, "").startswith(_IGNORED))
+    near = next((line for line in islice(left, NEAR) if _TRACEBACK in line or _is_frame(line)), "")
+    if near and _TRACEBACK not in near:
+        near = next((line for line in islice(left, FAR) if _TRACEBACK in line), near)
+    return bool(near) and not (_TRACEBACK in near and _IGNORED in next(left, ""))
 
 
 def failed(lines: Iterable[str]) -> str | None:

@@ -14,6 +14,7 @@ from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, read_rule, says_anchor
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, searched
 from fallback_gate.model import ProcessKey, Report
+from fallback_gate.scan import hidden
 from fallback_gate.scan.record import Exhausted, Record
 from fallback_gate.scan.window import Extent, Scan
 from fallback_gate.sources import seal
@@ -34,6 +35,7 @@ class LogEvidence:
     broken_off: bool = False  # reading it took too long
     failed: str | None = None  # why its program did not come to its end in order
     lost: str | None = None  # why lines of it are missing
+    spoilt: str | None = None  # why lines of it are not as they were written
     crowded: str | None = None  # why some of its processes are not told apart
 
     def admit(self, process: ProcessKey) -> ProcessKey:
@@ -83,6 +85,7 @@ class LogEvidence:
         self.extent.ranks |= other.extent.ranks
         self.failed = other.failed
         self.lost = self.lost or other.lost
+        self.spoilt = self.spoilt or other.spoilt
         self.crowded = self.crowded or other.crowded
         self.extent.local_ranks |= other.extent.local_ranks
         self.closings += other.closings
@@ -161,16 +164,28 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
+                if record.view.marked and _is_spoilt(rules, record.text):
+                    said.spoilt = said.spoilt or hidden.WHY
                 waiting = _waits_in_vain(rules, record)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
+        said.spoilt = said.spoilt or scan.spoilt
         said.failed = next(filter(None, map(ending.failed, scan.last_lines())), None)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
         said.broken_off = True
     return said
+
+
+def _is_spoilt(entries: Iterable[Rule | Marker], text: str) -> bool:
+    """Whether nobody knows if a line with a rule's anchor reports: it has a mask, or colour codes that hide it."""
+    rules = [rule for rule in entries if isinstance(rule, Rule) and rule.limit is None]
+    if not rules or not hidden.may_be(text):
+        return False
+    bares = (bare.decode("utf-8", "replace") for bare in hidden.without_codes(text.encode()))
+    return hidden.has_mask(text) or any(searched(rule.pattern, bare) for bare in bares for rule in rules)
 
 
 def _waits_in_vain(rules: Iterable[Rule | Marker], record: Record) -> Rule | None:
@@ -193,7 +208,8 @@ def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey],
                 evidence.count(report)
                 tell(book.advised(report), process)
             evidence.markers = book.own_markers.get(compiler, {})
-            evidence.trouble += filter(None, (said.extent.problem, said.failed, said.lost, said.crowded))
+            why = (said.extent.problem, said.failed, said.lost, said.spoilt, said.crowded)
+            evidence.trouble += filter(None, why)
 
 
 def read_waiting(name: str, scan: Scan, book: Book, *, settled: bool) -> list[tuple[Report, ProcessKey]]:

@@ -42,15 +42,16 @@ _RANK = re.compile(rb"\[(rank|default)(0|[1-9]\d{0,3})\]:")
 class Anchors:
     """Literals to look for at once, each known by its place in the list. `{n}` stands for a number.
 
-    `literals` is the list, `pieces` what the scan looks for. `behind` holds for each piece the anchors that
-    may stand where it ends: how many bytes before that end the anchor starts, its bytes, and its place in
-    the list.
+    `literals` is the list: the anchors of `messages`, then phrases that only hint at one. `pieces` is what
+    the scan looks for. `behind` holds for each piece the anchors that may stand where it ends: how many bytes
+    before that end the anchor starts, its bytes, and its place in the list.
     """
 
-    def __init__(self, anchors: Sequence[str]) -> None:
-        self.literals = tuple(anchors)
+    def __init__(self, anchors: Sequence[str], phrases: Sequence[str] = ()) -> None:
+        self.messages = tuple(anchors)
+        self.literals = (*anchors, *phrases)
         found: dict[bytes, list[tuple[int, bytes, int]]] = {}
-        for place, anchor in enumerate(anchors):
+        for place, anchor in enumerate(self.literals):
             whole = anchor.encode()
             if "{n}" in anchor:
                 found.setdefault(whole, []).append((0, b"", place))

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from re import Pattern
 from typing import NamedTuple
 
+from fallback_gate.scan import hidden
 from fallback_gate.scan.kept import Kept
 from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
 LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
-_FILLER = FILLER.decode()
-_GOES_ON = GOES_ON.decode()
+_FILLER, _GOES_ON = FILLER.decode(), GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 FIRST_ALLOWANCE = 300_000  # lines
@@ -26,11 +26,12 @@ ALLOWANCE_BYTES = 256  # bytes of a log that allow for one line more
 
 @dataclass(slots=True)
 class View:
-    """The bytes that the scan holds at the moment: valid in `buffer[:end]`. `branches` as of `unwrap`.
+    """The bytes that the scan holds: valid in `buffer[:end]`. `branches` as of `unwrap`.
 
-    `allowance`: lines around hits that may still be read. It grows with the log, so that a log of nothing
-    but openings of long records can't cost the square of its size; `lowest` is the least that it was before
-    it grew. `ran_out`: a record's reader asked for lines beyond the end.
+    `allowance`: lines around hits that may still be read. It grows with the log, so that openings of long
+    records can't cost the square of its size; `lowest` is the least that it was before it grew. `ran_out`: a
+    record's reader asked for lines beyond the end. `marked`: something may stand within words; `spoilt` is
+    then why a further line of a record is not as it was written.
     """
 
     buffer: bytearray
@@ -39,6 +40,8 @@ class View:
     allowance: int = FIRST_ALLOWANCE
     lowest: int = FIRST_ALLOWANCE
     ran_out: bool = False
+    marked: bool = False
+    spoilt: str | None = None
     late: bool = False  # it began in the middle of a text
     kept: Kept = field(default_factory=Kept)
     _sought: int = 0  # up to where `before` has looked
@@ -47,8 +50,7 @@ class View:
     def before(self, at: int, mark: bytes) -> int:
         """Where the last `mark` before the byte `at` begins in the window; -1 where there is none.
 
-        One mark in all may be asked for. Hits come in order, so that each byte is looked at once,
-        however many ask.
+        One mark in all may be asked for. Hits come in order: each byte is looked at once, however many ask.
         """
         if at < self._sought:
             self._sought, self._found = 0, -1
@@ -103,8 +105,8 @@ class Line(NamedTuple):
 class Record:
     """One line that was hit.
 
-    `text` is the line without envelope; where a progress bar rewrote it with carriage returns, the part
-    that was hit. `position` is in the unit of the source. `rank` is None where the line does not tell it.
+    `text` is the line without envelope; where carriage returns rewrote it, the part that was hit. `position`
+    is in the unit of the source. `rank` is None where the line does not tell it.
     """
 
     text: str
@@ -126,11 +128,10 @@ class Record:
 
     def position_at(self, at: int) -> int:
         """The position of another line of the window, by its first byte, or any byte of a later one."""
-        if self.counts_lines and at < self.start:
-            return self.position - feeds(self.view.buffer, at, self.start)
-        if self.counts_lines:
-            return self.position + feeds(self.view.buffer, self.start, at)
-        return self.position + at - self.start
+        if not self.counts_lines:
+            return self.position + at - self.start
+        feeds_between = feeds(self.view.buffer, min(at, self.start), max(at, self.start))
+        return self.position + feeds_between if at > self.start else self.position - feeds_between
 
     def following(self, limit: int) -> Iterator[Line]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
@@ -144,6 +145,8 @@ class Record:
             text, envelope = unwrap(view.text(start, end, start), branches)
             if envelope.stream == mine and text != _FILLER:
                 given, skipped = given + 1, 0
+                if view.marked and hidden.is_spoilt(text):
+                    view.spoilt = view.spoilt or hidden.WHY
                 yield Line(text, start)
             else:
                 skipped += end - start + 1
@@ -151,10 +154,8 @@ class Record:
         view.ran_out |= at >= stop and given < limit
 
     def preceding(self, limit: int, *, ranks: bool = False) -> Iterator[Line]:
-        """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
-
-        `ranks`: where its own line has no envelope, also those that bear a rank and nothing else.
-        Looks back no further than `LONGEST_LINE` bytes, which the window is sure to hold.
+        """The lines before it of the same stream, unwrapped, nearest first, at most `limit`, as far back
+        as the window is sure to reach. `ranks`: without an envelope of its own, also those with a rank.
         """
         end = self.start - 1
         for _ in range(limit):
@@ -199,9 +200,9 @@ class Record:
     ) -> Iterator[tuple[str, int]]:
         """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` of them.
 
-        Each as in a `Line`, but no `Line`: there are many. For compilers that repeat the whole prefix on each
-        physical line of a record. A line that starts with `until` (or one of these) opens the next record, as
-        does one that `opens` matches with another prefix: a writer ends a record before the next one.
+        Each as in a `Line`, but none: there are many. For compilers that repeat the prefix on each line of
+        a record. A line that starts with `until` (or one of these) opens the next record, as does one that
+        `opens` matches with another prefix: a writer ends a record before the next one.
         """
         view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
         begins = 0 if buffer.startswith(literal, self.start) else buffer.find(literal, self.start, self.end)
@@ -292,7 +293,7 @@ class Record:
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:
-    """Cut out the record whose line spans `start` to `end` and was hit at the byte `at`."""
+    """Cut out the record whose line spans `start` to `end`, hit at the byte `at`."""
     if end - start > LONGEST_LINE or view.buffer.find(b"\r", start, end) >= 0:
         text, envelope = _rewritten(view, at, start, end)
     else:

@@ -8,13 +8,13 @@ found; its number is still right, since lines are counted by their line feeds.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.scan import anchors
+from fallback_gate.scan import anchors, hidden, torn
 from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
 from fallback_gate.sources.envelope import branches, feeds, unwrap
 from fallback_gate.sources.later import ACROSS, SIGNS
@@ -35,7 +35,6 @@ class Stream(Protocol):
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer from the start; 0 at the end. Raises `Unreadable`."""
-        ...
 
 
 Look = Callable[[bytes, int], int]
@@ -60,7 +59,7 @@ class Hit(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """Lines around hits that were read, less those that the size of the text allows for (so it may be
+    """Lines around hits that were read, less those that the size of the text allows for (it may be
     negative): at the end, and the most that it ever was."""
 
     lines: int
@@ -87,7 +86,8 @@ class Scan:
         look: Look = lambda data, known: 0,
         part: Part | None = None,
     ) -> None:
-        self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE)
+        self._messages = wanted.messages
+        self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE, *hidden.SIGNS)
         self._scan: Callable[..., None] | None = None
         self._behind = wanted.behind
         self._look = look
@@ -96,16 +96,14 @@ class Scan:
         self._view = View(bytearray(WINDOW if part else FIRST), 0)
         self._base = 0  # offset in the stream of the first byte of the buffer
         self._scanned = 0  # bytes of the buffer that have been scanned
-        self._counted = 0  # bytes of the buffer whose line feeds are in `_feeds`
-        self._feeds = 0
+        self._counted = self._feeds = 0  # bytes of the buffer whose line feeds are counted, and how many
         self._pending: deque[tuple[int, int]] = deque()  # (offset of the match's last byte, anchor)
         self._latest = (-1, -1)  # the last hit that was found, since pieces of a long line overlap
-        self._stop: int | None = None  # offset at which hits are of no interest any more
+        self._stop = part.stop if part else None  # offset at which hits are of no interest any more
         self.extent = Extent()
         if part:
             self._base = self.extent.bytes = max(0, part.begin - HISTORY)
             self._latest = (part.first, -1)
-            self._stop = part.stop
             self._view.branches = part.branches
             self._view.late = part.begin > 0
 
@@ -159,10 +157,8 @@ class Scan:
         return got > 0
 
     def _scan_new(self, *, last: bool) -> bool:
-        """Scan the whole lines that are new; of a line without end, a piece.
-
-        Returns whether the source was told of a sign: it may have more to say, at the end too.
-        """
+        """Scan the whole lines that are new; of a line without end, a piece. Returns whether the source was
+        told of a sign: it may have more to say, at the end too."""
         view = self._view
         stop = view.end if last else view.buffer.rfind(b"\n", self._scanned, view.end) + 1
         piece = False
@@ -174,12 +170,16 @@ class Scan:
         first = max(0, start - ACROSS)
         base = self._base + first
         behind, most, begins = self._behind, len(self._behind), view.buffer.startswith
+        marked = most + len(anchors.SEEN_ONCE)
         hits: list[tuple[int, int]] = []
-        seen_once = set()
+        seen_once, marks = set[bytes](), list[int]()
 
         def found(place: int, _start: int, end: int, _flags: int, _context: object) -> None:
             if place >= most:
-                seen_once.add(anchors.SEEN_ONCE[place - most])
+                if place < marked:
+                    seen_once.add(self._wanted[place])
+                else:
+                    marks.append(first + end - 1)
                 return
             for before, literal, anchor in behind[place]:
                 if begins(literal, first + end - before):
@@ -190,9 +190,15 @@ class Scan:
             if not seen_once.isdisjoint(anchors.ANY_RANK):
                 for is_local, rank in anchors.ranks_in(new):
                     (self.extent.local_ranks if is_local else self.extent.ranks).add(rank)
+        if base == 0:
+            view.spoilt = torn.told(view.buffer[:stop].decode("utf-8", "replace"))
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
+        if marks and not view.spoilt:
+            view.marked, lines = True, hidden.lines_at(marks, view.buffer, start, stop)
+            if hidden.hides(lines, self._messages, self._count):
+                view.spoilt = hidden.WHY
         until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
         new_hits = sorted(hit for hit in hits if known < hit < (until,))
         if new_hits:
@@ -200,6 +206,17 @@ class Scan:
             self._latest = new_hits[-1]
         self._scanned = max(start, stop - OVERLAP) if piece else stop
         return signs
+
+    def _count(self, text: bytes) -> Counter[int]:
+        """How often each anchor stands in a text."""
+        count, behind = Counter[int](), self._behind
+
+        def found(place: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            for before, literal, anchor in behind[place] if place < len(behind) else ():
+                count[anchor] += text.startswith(literal, end - before)
+
+        self._search()(memoryview(text), match_event_handler=found)
+        return count
 
     def _search(self) -> Callable[..., None]:
         """What looks for all that is wanted."""
@@ -211,12 +228,20 @@ class Scan:
 
     def _looked(self, start: int) -> int:
         """Let the source look at what is new: a sign stands in it. Returns where the window ends then."""
-        view = self._view
-        known = min(start, KNOWN)
+        view, known = self._view, min(start, KNOWN)
         back = self._look(bytes(view.buffer[start - known : view.end]), known)
         view.end -= back
         self.extent.bytes -= back
         return view.end
+
+    @property
+    def spoilt(self) -> str | None:
+        """Why a message, or a part of one, could not be seen so far."""
+        return self._view.spoilt or (None if self._stop else torn.told(self._end()))  # of a part, no end
+
+    def _end(self) -> str:
+        end = self._view.end
+        return self._view.text(max(0, end - LONGEST_LINE), end, end)
 
     @property
     def overlap(self) -> Overlap:
@@ -225,12 +250,10 @@ class Scan:
         return Overlap(FIRST_ALLOWANCE - view.allowance, FIRST_ALLOWANCE - min(view.lowest, view.allowance))
 
     def last_lines(self) -> list[list[str]]:
-        """The lines at the end of what was read, not many, without their envelopes: those of each writer, the
-        last one first."""
-        view, by_writer = self._view, dict[tuple[str, ...], list[str]]()
-        text = view.text(max(0, view.end - LONGEST_LINE), view.end, view.end)
-        for line in reversed(text.split("\n")):
-            said, envelope = unwrap(line, view.branches)
+        """Some lines at the end, without their envelopes: those of each writer, the last one first."""
+        by_writer = dict[tuple[str, ...], list[str]]()
+        for line in reversed(self._end().split("\n")):
+            said, envelope = unwrap(line, self._view.branches)
             by_writer.setdefault(envelope.stream, []).append(said)
         return list(by_writer.values())
 
@@ -246,13 +269,12 @@ class Scan:
 
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
         """Hand out the hits whose records are in the window."""
-        end = self._view.end
-        return self._cut_out(self._pending, end if last else end - BEHIND)
+        return self._cut_out(self._pending, self._view.end - BEHIND * (not last))
 
     def _cut_out(self, pending: deque[tuple[int, int]], ready: int) -> Iterator[Hit]:
         """Take hits from the left, the anchors of one part of a line together."""
         view = self._view
-        line_end = -1  # of the last hit's line: a long one is not measured again
+        line_end = -1  # of the last hit's line
         while pending:
             offset, anchor = pending[0]
             at = offset - self._base

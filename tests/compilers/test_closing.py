@@ -159,7 +159,7 @@ def test_another_back_end_is_no_proof_that_nothing_runs_in_eager(
 
 
 WHOLE = [
-    *traced(), *record("Output code: ", artifact="output_code"),
+    *traced(), *record("Output code: ", "def call(args):", "    return (buf0, )", artifact="output_code"),
     *record("Output code written to: /tmp/x.py", artifact="output_code"), *listed(FRAME),
 ]  # fmt: skip
 
@@ -193,6 +193,7 @@ def test_a_killed_process_is_not_made_good_by_another_log(tmp_path: Path) -> Non
     )
     trace = tmp_path / "trace.log"
     said = [said for one in (start, artifact, graph, code, done) for said in record(one, cid="")]
+    said[4:4] = ["\tdef call(args):", "\t    return (buf0, )"]
     trace.write_text("\n".join(said) + "\n", encoding="utf-8")
     log = tmp_path / "compile.log"
     outcomes = {}

@@ -24,6 +24,7 @@ FAILED = {
     "has_guarded_code": False,
     "inductor_compile_time_s": None,
 }
+WRAPPER = ("import torch", "def call(args):", "    args.clear()", "    return (buf0, )", "")
 PLACE = {"co_name": "forward", "co_filename": "/app/serve.py", "co_firstlineno": 5}
 
 
@@ -40,7 +41,7 @@ def frame(
     """A frame that was traced, from its start to its metrics."""
     lines = said("dynamo_start", number, recompile)
     lines += said("dynamo_output_graph", number, recompile) * graph
-    lines += said("inductor_output_code", number, recompile) * code
+    lines += said("inductor_output_code", number, recompile, *WRAPPER) * code
     metrics = {"compile_id": f"{number}/{recompile}", **PLACE, **CODE_GEN, **facts}
     return lines + said("artifact", number, recompile, name="fx_graph_cache_miss") + metrics_of(metrics)
 
@@ -143,3 +144,28 @@ def test_a_graph_without_its_cuda_graph_is_told_by_its_metrics(
     assert (event.kind, event.scope, event.op) == (Kind.CUDAGRAPH_SKIP, Scope.PROGRAM, op)
     assert event.reason == reason
     assert event.location == Location("/app/serve.py", line, function)
+
+
+HARMS = {
+    "a bar before each line": lambda line: f"| {line}",
+    "a name of a container": lambda line: f"[app] {line}",
+    "lines without their tab": str.lstrip,
+    "blanks squeezed": lambda line: line.replace("    ", " "),
+    "blanks as tabs": lambda line: line.replace("    ", "\t"),
+    "blanks that do not break": lambda line: line.replace("  ", " \xa0"),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+def test_a_wrapper_whose_lines_are_not_as_written(found: Found, harm: Callable[[str], str]) -> None:
+    """A call in it could not be told: what stands before each line stands before that, too."""
+    assert found(frame())[1][Kind.OP_FALLBACK] is State.PROVEN
+    assert State.PROVEN not in found(list(map(harm, frame())))[1].values()
+
+
+@pytest.mark.parametrize("kept", range(5))
+def test_a_wrapper_that_is_cut(found: Found, kept: int) -> None:
+    lines = frame()
+    at = next(number for number, line in enumerate(lines) if "inductor_output_code" in line) + 1
+    _, proof = found(lines[: at + kept] + lines[at + len(WRAPPER) :])
+    assert proof[Kind.OP_FALLBACK] is (State.PROVEN if kept == 4 else State.UNPROVEN)

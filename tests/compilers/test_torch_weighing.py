@@ -32,6 +32,7 @@ RETURNED = ("torch/backend-done", ("0/0", "inductor"))
 CODE = ("torch/output-code", ("0/0", "x"))
 CODE_END = ("torch/output-code-ended", ("0/0", "output_code"))
 LISTED = ("torch/frames-listed", ("whole", "forward m.py:1"))
+METRICS = ("torch/metrics", ("",))
 LOWERED = ("torch/lowered", ("0/0",))
 HIT = ("torch/cache-hit", ("0/0", "key"))
 PARTS = ("torch/partitioned", ("0/0", "2"))
@@ -71,7 +72,7 @@ def test_a_whole_log_proves_all_but_cuda_graphs() -> None:
     ("told", "why"),
     [
         (but(add=[("torch/frames-listed", ("cut", "forward m.py:1"))]), "the log ends inside Dynamo's list of traced frames"),
-        (but(add=[("torch/frames-listed", ("whole", "g n.py:3"))]), "lines are missing: the list at exit names g n.py:3, but the log lacks its trace"),
+        (but(LISTED, add=[("torch/frames-listed", ("whole", "g n.py:3"))]), "lines are missing: the list at exit names g n.py:3, but the log lacks its trace"),
         (but(add=[("torch/formatted", ("x",))]), "PyTorch's records are in a format of the program's own, without process and compile ids: unset TORCH_LOGS_FORMAT, and leave PyTorch's handlers on its loggers"),
         (but(STARTED), "nothing in the log shows which frames Dynamo traced, nor that the compile phase ended"),
         (but(LISTED), "the log ends before Dynamo's list of traced frames: the compile phase may go on"),
@@ -80,6 +81,8 @@ def test_a_whole_log_proves_all_but_cuda_graphs() -> None:
         ([("torch/trace-started", ("0/0", "other", "n.py:2")), *WHOLE], "[0/0] is started 2 times: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
         ([STARTED, STARTED, *WHOLE, LISTED], "[0/0] is started 3 times: more than one process has this id, or torch._dynamo.reset() was called; give each its own log"),
         (but(LISTED, add=[("torch/frames-listed", ("whole", "forward m.py:1", "decode m.py:9"))]), "lines are missing: the list at exit names decode m.py:9, but the log lacks its trace"),
+        ([*WHOLE, LISTED], "what a process prints at exit stands in the log twice: more than one process has its id"),
+        ([*WHOLE, METRICS, METRICS], "what a process prints at exit stands in the log twice: more than one process has its id"),
         (but(RETURNED), "the back end got graph [0/0] and the log does not show that it returned"),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ and retries: always, with `log_severity_level` up to 2.
 
 **When it is silent.** Whoever names the CPU provider in the list, as nearly everybody does, gets no such
 line; a session that lands on the CPU whole gives none either. `session.get_providers()` lists a provider
-that runs no node. With Python's warnings off (`PYTHONWARNINGS=ignore`) a provider that the wheel lacks is not told,
-and `get_providers()` then lists the CPU alone, as where nothing else was asked for: leave warnings on.
+that runs no node. With Python's warnings off (`PYTHONWARNINGS=ignore`), or taken from the log, a provider that the wheel lacks is not told, and
+`get_providers()` then lists the CPU alone, as where nothing else was asked for: leave warnings on.
 
 **What proves the end.** At VERBOSE the placement of each session, and `Session successfully initialized`; also of each
 session whose providers the program prints.

@@ -123,7 +123,7 @@ def failed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     Not of a line of the log itself, nor of the block of a retry, both of which have rules of their own.
     """
     if not _TOLD_ELSEWHERE.search(record.text[: match.start()]):
-        yield by_reason(rule, record, match, match["reason"] or match["load"])
+        yield by_reason(rule, record, match, match["reason"] or match["load"] or "")  # a cut line
 
 
 def by_reason(rule: Rule, record: Record, match: Match[str], reason: str) -> Report:
@@ -136,7 +136,7 @@ def by_reason(rule: Rule, record: Record, match: Match[str], reason: str) -> Rep
         return of_operator(rule, record, match, provider_named(by["what"]), by["what"])[0]._replace(
             reason=reason
         )
-    return by_groups(rule, record, match)._replace(reason=reason)
+    return by_groups(rule, record, match)._replace(reason=reason or None)
 
 
 FAILED = Rule(

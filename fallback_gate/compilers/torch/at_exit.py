@@ -7,9 +7,8 @@ from re import Match
 
 from fallback_gate.compilers import ending
 from fallback_gate.compilers.rule import Marker, Sighting
-from fallback_gate.compilers.torch.log import opened
+from fallback_gate.compilers.torch.log import opened, parse
 from fallback_gate.scan.record import Record
-from fallback_gate.sources.envelope import is_glog
 
 MOST_BETWEEN = 16  # records of PyTorch's between the program's last line and its list at exit
 
@@ -19,7 +18,7 @@ def raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighti
     at exit. torch.distributed puts the rank in front of it, and nothing in front of those.
     """
     log = opened(record.text, match, None)
-    if not log or not log.prefix or not record.is_near(b'  File "', behind=False):
+    if not log or not log.prefix or not record.is_near(b"Traceback (most", behind=False):
         return
     if ending.raised(_not_pytorchs(record)):
         yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
@@ -29,7 +28,7 @@ def _not_pytorchs(record: Record) -> Iterator[str]:
     """The lines before a record at exit that are none of PyTorch's, nearest first; a few of its own may stand between."""
     between = 0
     for text, _ in record.preceding(ending.NEAR + ending.FAR, ranks=True):
-        if is_glog(text):
+        if parse(text):
             between += 1
             if between > MOST_BETWEEN:
                 return

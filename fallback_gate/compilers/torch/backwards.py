@@ -61,7 +61,7 @@ MARKERS = (
     marker(
         "backward-timed",
         "bw_compiler",
-        r"compile_fx\.<locals>\.bw_compiler(?:,| {2})",
+        r"compile_fx\.(?:<|&lt;)locals(?:>|&gt;)\.bw_compiler(?:,|\s)",
         "A backward graph was given to Inductor, as the times at exit tell.",
         "I" + _PREFIX + "compile_fx.<locals>.bw_compiler                            10.0092",
         seen_in="2.11 (run)",

@@ -32,6 +32,8 @@ itself (`nn.Sequential(...).compile()`, blocks under fully_shard's hooks: DEBUG 
 checkpointed function with a break in it runs. An error that the program catches, and up to 2.8
 a break that can't be resumed behind, are told by what is missing alone, and unproven: the end of their frame's compile or
 trace, the frame of a recompile (artifact `recompiles`), the wrapper of a backward graph where the times at exit name one.
+Without that artifact, an error of `error_on_recompile` that is caught is silent; so is, below DEBUG, a call under a dispatch
+mode.
 
 **What proves the end.** Dynamo's list of traced frames, or its table of compilation metrics, at exit. Where an
 exception's traceback stands right before it, the program did not come to its end, and nothing is proven. An empty

@@ -12,6 +12,7 @@ from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.at_exit import raised
 from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
+from fallback_gate.compilers.torch.wrapper import is_printed
 from fallback_gate.scan.record import Record
 
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
@@ -42,19 +43,7 @@ def _artifact(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
 
 def _printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """As `_artifact`, for a wrapper whose lines stand as they were printed."""
-    return _artifact(marker, record, match) if _is_indented(record) else ()
-
-
-def _is_indented(record: Record) -> bool:
-    """Whether the code of the wrapper's function is: where blanks were squeezed, its calls can't be told."""
-    buffer, stop = record.view.buffer, record.view.end
-    begins = buffer.find(_FUNCTION, record.end, min(stop, record.end + WRAPPER))
-    return begins < 0 or buffer.find(b"    ", begins + len(_FUNCTION), min(stop, begins + HEAD)) >= 0
-
-
-_FUNCTION = b"def call("
-WRAPPER = 512 * 1024  # bytes before its function: the kernels
-HEAD = 4 * 1024
+    return _artifact(marker, record, match) if is_printed(record) else ()
 
 
 def _formatted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:

@@ -131,6 +131,8 @@ def several(evidence: Evidence) -> str | None:
                 f"[{cid}] is started {count} times: more than one process has this id, or torch._dynamo.reset() "
                 "was called; give each its own log"
             )
+    if any(evidence.counts.get(marker, 0) > 1 for marker in _ENDS):
+        return "what a process prints at exit stands in the log twice: more than one process has its id"
     done = _times(evidence, "torch-trace/frame-done")
     for (cid, _), count in evidence.again.get("torch-trace/frame-started", {}).items():
         if count + 1 > done[cid]:

@@ -29,17 +29,17 @@ Seen in 2.4.1, 2.7.1, 2.9.1, 2.11.0, 2.13.0 and 2.14.1; 2.5.1 and 2.6.0 read in 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Mapping
 from re import Match
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.compilers.torch.graph_breaks import HEADER, HELP, LONGEST_BREAK, MEANING, break_reports
 from fallback_gate.compilers.torch.log import NAME, LogRecord, parse
+from fallback_gate.compilers.torch.wrapper import is_written, payload
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
+from fallback_gate.scan.record import Record
 
 _V = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
 _HEADER = Pattern(HEADER)
@@ -59,6 +59,12 @@ def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
     except (ValueError, RecursionError):
         return None
     return (log, said) if isinstance(said, dict) else None
+
+
+def _as_written(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
+    """As `metadata`, of a record that no unknown text stands before: that would stand before its payload, too."""
+    found = metadata(record)
+    return found if found and record.text.startswith(found[0].prefix) else None
 
 
 def compile_id_of(said: Mapping[str, Any]) -> str:
@@ -81,12 +87,6 @@ def rank_of(said: Mapping[str, Any]) -> int | None:
     """The rank that a trace record names."""
     rank = said.get("rank")
     return rank if isinstance(rank, int) else None
-
-
-def payload(record: Record, limit: int) -> Iterator[Line]:
-    """The lines of the record's payload, without their tab."""
-    tabbed = takewhile(lambda line: line.text.startswith("\t"), record.following(limit))
-    return (Line(line.text[1:], line.at) for line in tabbed)
 
 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -126,7 +126,7 @@ GRAPH_BREAK = Rule(
 
 def _seen(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The compile id and the attempt of the record."""
-    found = metadata(record)
+    found = _as_written(record)
     if found:
         log, said = found
         facts = (compile_id_of(said), str(said.get("attempt")))
@@ -152,7 +152,7 @@ class Metrics(NamedTuple):
 def _metrics(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The metrics of a frame; a record that is cut is told as such."""
     log = parse(record.text)
-    found = metadata(record)
+    found = _as_written(record)
     if not found:
         if log and log.message.startswith('{"compilation_metrics"'):
             yield Sighting("torch-trace/cut", record.position, (), log.pid)
@@ -188,6 +188,14 @@ def _backward(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sig
         yield Sighting(
             marker.id, record.position, (*facts, reason), found[0].pid, rank_of(found[1]), found[0].when
         )
+
+
+def _written(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """As `_seen`, and that it is cut where the wrapper does not stand as it was written."""
+    for sighting in _seen(marker, record, match):
+        yield sighting
+        if not is_written(record):
+            yield sighting._replace(marker="torch-trace/cut", facts=())
 
 
 def _empty(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -236,7 +244,9 @@ MARKERS = (
         ("inductor_output_code",),
         r'\] \{"inductor_output_code": ',
         "Inductor wrote the wrapper of this graph.",
-        '{"inductor_output_code": {"filename": "/tmp/x.py"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "aa"}',
+        '{"inductor_output_code": {"filename": "/tmp/x.py"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "aa"}\n'
+        "\tdef call(args):\n\t    return (buf0, )",
+        _written,
     ),
     _marker(
         "artifacts",

@@ -113,7 +113,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
     line = evidence.first("torch-trace/frame-started")
     problem = None
     if "torch-trace/cut" in evidence.facts:
-        problem = "the structured trace ends inside a record"
+        problem = "a record of the structured trace is cut, or not as it was written"
     elif started - done:
         problem = f"the structured trace ends before frame [{sorted(started - done)[0]}] is done"
     elif lost := done - started - refused:
