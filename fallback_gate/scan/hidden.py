@@ -22,9 +22,7 @@ MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
 MARKUP = (b"</b>", b"</em>", b"</mark>", b"</span>", b"&#39;", b"&#x27;", b"&lt;", "\u2019".encode())
 SIGNS = (*CODES, *MASKS, *MARKUP)
 _SIGNS = tuple(sign.decode() for sign in SIGNS)
-WHY = (
-    "colour codes, markup or masks stand within its messages, which may hide what they say: give the log as it was written"
-)
+WHY = "colour codes, markup or masks stand within messages and may hide some: give the log as it was written"
 FEWEST = 6  # letters of an anchor that must stand around a mask
 _LEAST = 2  # letters that a mask stands for
 _KEY = FEWEST // 2  # of those around it, so many stand on one side
@@ -59,10 +57,13 @@ _OPENED = re.compile(_OPENS)
 def hides(
     lines: Sequence[bytes], anchors: Sequence[str], anchors_in: Callable[[bytes], Counter[int]]
 ) -> bool:
-    """Whether an anchor may stand in lines with a sign and not be seen, or one of a record is not as written."""
+    """Whether an anchor may stand in lines with a sign and not be seen, or one of a record is not as written.
+
+    `anchors_in` counts them by place, and phrases behind them.
+    """
     text = b"\n".join(lines)
     for bare in without_codes(text):
-        if min(anchors_in(bare) - anchors_in(text), default=len(anchors)) < len(anchors):  # the rest are phrases
+        if min(anchors_in(bare) - anchors_in(text), default=len(anchors)) < len(anchors):
             return True
     if any(behind_masks(text, tuple(anchors))):
         return True
@@ -100,7 +101,7 @@ def may_be(text: str) -> bool:
 
 
 def is_spoilt(text: str) -> bool:
-    """Whether a further line of a message is not as it was written. A masked value of a setting is as good."""
+    """Whether a further line of a message is not as it was written; a setting's masked value is as good."""
     return may_be(text) and (_COLOUR.search(text) is not None or has_mask(_VALUE.sub("", text)))
 
 

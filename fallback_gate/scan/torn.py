@@ -13,7 +13,6 @@ from fallback_gate.patterns import Pattern
 ENDS = 6  # different ends of the longest lines
 LENGTHS = 3  # of the words there, or of what is left of them: hashes and numbers in a row are as long
 _LETTERS = 5  # of such an end
-_LAST_WORD = Pattern(r"\S*[^\W\d]$|\S*\\$")
 _NUMBER = Pattern(r"\d")
 DOTTED = 4  # lines that are as long as the longest and end, or begin, in dots
 _DOTS = ("...", "…")
@@ -26,9 +25,8 @@ def told(text: str) -> str | None:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     width = max(map(len, lines), default=0)
     longest = {_NUMBER.sub("0", line) for line in lines if len(line) == width}
-    words = {word for line in longest if (word := _LAST_WORD.search(line))}
-    ends = {word[0][-_LETTERS:] for word in words}
-    cut = len(ends) >= ENDS and len({len(word[0]) for word in words}) >= LENGTHS
+    words = {line.rpartition(" ")[2] for line in longest if line[-1:].isalpha() or line.endswith(("_", "\\"))}
+    cut = len({word[-_LETTERS:] for word in words}) >= ENDS and len(set(map(len, words))) >= LENGTHS
     dotted = sum(_is_dotted(line) for line in longest)
     if cut or dotted >= DOTTED or _is_wrapped(lines, width):
         return f"its lines are cut or broken at {width} characters: give the log as it was written"
