@@ -45,7 +45,7 @@ _ESCAPED = {
 }
 _TAG = re.compile(rb"</?(?:b|em|mark|span)(?: [^<>\n]{0,200})?>")
 _MASK = re.compile(
-    rb"(?<!\*)\*{3,8}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
+    rb"(?<!\*)\*{3,4}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
 _RECORD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
 _VALUE = re.compile(r"(?i)(?:[:=] ?|//|\b(?:basic|bearer|token) )[^\w\s]?\*{3,}")
