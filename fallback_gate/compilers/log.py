@@ -15,7 +15,8 @@ from fallback_gate.compilers.matching import Budget, OutOfTime, read_marker, rea
 from fallback_gate.compilers.rule import MOST_FACTS, Evidence, Marker, Rule, Sighting, searched
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan import hidden
-from fallback_gate.scan.record import Exhausted, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import Exhausted
 from fallback_gate.scan.window import Extent, Scan
 from fallback_gate.sources import seal
 from fallback_gate.sources.envelope import Envelope
@@ -164,8 +165,8 @@ def gather(
                         known = True
                         said.of(said.admit(_who(name, record, sighting)), rule.compiler).add(sighting)
             if not reported:
-                if record.view.marked and _is_spoilt(rules, record.text):
-                    said.spoilt = said.spoilt or hidden.WHY
+                if record.view.marks and not said.spoilt and _is_spoilt(rules, record):
+                    said.spoilt = hidden.WHY
                 waiting = _waits_in_vain(rules, record)
                 if (waiting and near_miss.opens(record, waiting)) or (not known and (waiting or smells)):
                     said.smelt(record, waiting)
@@ -179,13 +180,17 @@ def gather(
     return said
 
 
-def _is_spoilt(entries: Iterable[Rule | Marker], text: str) -> bool:
+def _is_spoilt(entries: Iterable[Rule | Marker], record: Record) -> bool:
     """Whether nobody knows if a line with a rule's anchor reports: it has a mask, or colour codes that hide it."""
     rules = [rule for rule in entries if isinstance(rule, Rule) and rule.limit is None]
-    if not rules or not hidden.may_be(text):
+    view, start, end = record.view, record.start, record.end
+    marks = view.marks_in(start, end) if rules else []
+    if not marks:
         return False
-    bares = (bare.decode("utf-8", "replace") for bare in hidden.without_codes(text.encode()))
-    return hidden.has_mask(text) or any(searched(rule.pattern, bare) for bare in bares for rule in rules)
+    around = (one.text.decode("utf-8", "replace") for one in hidden.excerpts(marks, view.buffer, start, end))
+    bares = (bare.decode("utf-8", "replace") for bare in hidden.without_codes(record.text.encode()))
+    masked = any(map(hidden.has_mask, around))
+    return masked or any(searched(rule.pattern, bare) for bare in bares for rule in rules)
 
 
 def _waits_in_vain(rules: Iterable[Rule | Marker], record: Record) -> Rule | None:

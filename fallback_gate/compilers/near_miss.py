@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import LONGEST_LINE, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import LONGEST_LINE
 
 PHRASES = (  # without a first letter that may be a capital
     "all back to",

@@ -13,7 +13,8 @@ from fallback_gate.coverage import onnxruntime, openvino
 from fallback_gate.errors import Unreadable
 from fallback_gate.model.matrix import Cell, Read
 from fallback_gate.scan.anchors import Anchors
-from fallback_gate.scan.record import Exhausted, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import Exhausted
 from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source
 

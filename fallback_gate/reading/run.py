@@ -17,8 +17,8 @@ from fallback_gate.compilers.matching import BUDGET_SECONDS, Budget
 from fallback_gate.errors import Unreadable
 from fallback_gate.events.fold import Fold
 from fallback_gate.model import ProcessKey, Report
-from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE
-from fallback_gate.scan.window import Overlap, Scan
+from fallback_gate.scan.view import ALLOWANCE_BYTES, FIRST_ALLOWANCE, Overlap
+from fallback_gate.scan.window import Scan
 from fallback_gate.sources import Source, parts
 from fallback_gate.sources.parts import Part
 from fallback_gate.sources.reader import Told

@@ -15,18 +15,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 # What ends a colour, and how grep begins one; what CI systems write for a secret.
 CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
 MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
 MARKUP = (b"</b>", b"</em>", b"</mark>", b"</span>", b"&#39;", b"&#x27;", b"&lt;", "\u2019".encode())
 SIGNS = (*CODES, *MASKS, *MARKUP)
-_SIGNS = tuple(sign.decode() for sign in SIGNS)
 WHY = "colour codes, markup or masks stand within messages and may hide some: give the log as it was written"
 FEWEST = 6  # letters of an anchor that must stand around a mask
 _LEAST = 2  # letters that a mask stands for
 _KEY = FEWEST // 2  # of those around it, so many stand on one side
 _AROUND = 80  # bytes beside a mask that are looked at
+_NEAR = 300  # and beside any sign
 
 # How the escape character is written: in C, Python and JSON, by rsyslog, cat, less, browsers and viewers.
 _SPELLED = (
@@ -54,37 +55,47 @@ _BANNER = re.compile(_OPENS + rb"[^*\n]{1,200}\*{3,}(?:\\n|\s*$)")
 _OPENED = re.compile(_OPENS)
 
 
+class Excerpt(NamedTuple):
+    """What stands around a sign, on its line, and whether that is a line of PyTorch's records."""
+
+    text: bytes
+    of_record: bool
+
+
 def hides(
-    lines: Sequence[bytes], anchors: Sequence[str], anchors_in: Callable[[bytes], Counter[int]]
+    excerpts: Sequence[Excerpt], anchors: Sequence[str], anchors_in: Callable[[bytes], Counter[int]]
 ) -> bool:
-    """Whether an anchor may stand in lines with a sign and not be seen, or one of a record is not as written.
+    """Whether an anchor may stand beside a sign and not be seen, or a line of a record is not as written.
 
     `anchors_in` counts them by place, and phrases behind them.
     """
-    text = b"\n".join(lines)
+    text = b"\n".join(excerpt.text for excerpt in excerpts)
+    seen = anchors_in(text)
     for bare in without_codes(text):
-        if min(anchors_in(bare) - anchors_in(text), default=len(anchors)) < len(anchors):
+        if min(anchors_in(bare) - seen, default=len(anchors)) < len(anchors):
             return True
     if any(behind_masks(text, tuple(anchors))):
         return True
-    records = (line.decode("utf-8", "replace") for line in lines if _RECORD.search(line))
+    records = (one.text.decode("utf-8", "replace") for one in excerpts if one.of_record)
     return any(map(is_spoilt, records))  # of a record's many lines, few have an anchor
 
 
-def lines_at(places: Iterable[int], text: bytearray, start: int, stop: int) -> list[bytes]:
-    """The lines of a part of a text in which these places are, in order."""
-    lines, known = [], start
+def excerpts(places: Iterable[int], text: bytearray, start: int, stop: int) -> Iterator[Excerpt]:
+    """What stands around these places, in order, in a part of a text."""
+    known = start
     for place in places:
         if known <= place < stop:
-            end = text.find(b"\n", place, stop)
-            known = end + 1 if end >= 0 else stop
-            lines.append(bytes(text[text.rfind(b"\n", start, place) + 1 or start : known]))
-    return lines
+            first, last = max(start, place - _NEAR), min(stop, place + _NEAR)
+            begins, ends = text.rfind(b"\n", first, place) + 1 or first, text.find(b"\n", place, last)
+            line = text.rfind(b"\n", start, place) + 1 or start
+            of_record = _RECORD.search(text, line, min(line + _NEAR, place)) is not None
+            yield Excerpt(bytes(text[begins : ends if ends >= 0 else last]), of_record)
+            known = min(place + _NEAR // 2, ends) if ends >= 0 else place + _NEAR // 2
 
 
 def without_codes(data: bytes) -> Iterator[bytes]:
     """What the text may be without colour codes, however their escape character is written, and markup."""
-    for codes in _CODES:
+    for codes in _CODES if any(code in data for code in CODES) else ():
         bare = codes.sub(b"", data)
         if len(bare) < len(data):
             yield bare
@@ -95,14 +106,9 @@ def without_codes(data: bytes) -> Iterator[bytes]:
         yield data
 
 
-def may_be(text: str) -> bool:
-    """Whether one of the signs is in a line: a cheap look."""
-    return any(sign in text for sign in _SIGNS)
-
-
 def is_spoilt(text: str) -> bool:
-    """Whether a further line of a message is not as it was written; a setting's masked value is as good."""
-    return may_be(text) and (_COLOUR.search(text) is not None or has_mask(_VALUE.sub("", text)))
+    """Whether a line with a sign is not as it was written; a setting's masked value is as good."""
+    return _COLOUR.search(text) is not None or has_mask(_VALUE.sub("", text))
 
 
 def has_mask(text: str) -> bool:

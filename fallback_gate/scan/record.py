@@ -8,90 +8,17 @@ by the window that the scan holds, so a record never costs more than its window.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from re import Pattern
 from typing import NamedTuple
 
 from fallback_gate.scan import hidden
-from fallback_gate.scan.kept import Kept
+from fallback_gate.scan.view import LONGEST_LINE, View
 from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
-LONGEST_LINE = 16 * 1024  # bytes of one line that patterns see
 _FILLER, _GOES_ON = FILLER.decode(), GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
-FIRST_ALLOWANCE = 300_000  # lines
-ALLOWANCE_BYTES = 256  # bytes of a log that allow for one line more
-
-
-@dataclass(slots=True)
-class View:
-    """The bytes that the scan holds: valid in `buffer[:end]`. `branches` as of `unwrap`.
-
-    `allowance`: lines around hits that may still be read. It grows with the log, so that openings of long
-    records can't cost the square of its size; `lowest` is the least that it was before it grew. `ran_out`: a
-    record's reader asked for lines beyond the end. `marked`: something may stand within words; `spoilt` is
-    then why a further line of a record is not as it was written.
-    """
-
-    buffer: bytearray
-    end: int
-    branches: tuple[str, ...] = ()
-    allowance: int = FIRST_ALLOWANCE
-    lowest: int = FIRST_ALLOWANCE
-    ran_out: bool = False
-    marked: bool = False
-    spoilt: str | None = None
-    late: bool = False  # it began in the middle of a text
-    kept: Kept = field(default_factory=Kept)
-    _sought: int = 0  # up to where `before` has looked
-    _found: int = -1
-
-    def before(self, at: int, mark: bytes) -> int:
-        """Where the last `mark` before the byte `at` begins in the window; -1 where there is none.
-
-        One mark in all may be asked for. Hits come in order: each byte is looked at once, however many ask.
-        """
-        if at < self._sought:
-            self._sought, self._found = 0, -1
-        found = self.buffer.rfind(mark, max(0, self._sought - len(mark) + 1), at)
-        self._found = found if found >= 0 else self._found
-        self._sought = at
-        if self._found < 0 and self.late:
-            raise Exhausted("what stands before this part of it decides")
-        return self._found
-
-    def moved(self, by: int) -> None:
-        """What the window holds was moved to the front."""
-        self._sought, self._found = max(0, self._sought - by), max(-1, self._found - by)
-
-    def spend(self, lines: int = 1) -> None:
-        """So many lines more were read. Raises `Exhausted`."""
-        self.allowance -= lines
-        if self.allowance < 0:
-            raise Exhausted("its records overlap so much that reading them all would take too long")
-
-    def line(self, at: int, known_end: int = -1) -> tuple[int, int]:
-        """Start and end (without its line feed) of the line that holds the byte `at`.
-
-        The start is at most `LONGEST_LINE` before; `known_end` is the end where it is known already.
-        """
-        start = self.buffer.rfind(b"\n", max(0, at - LONGEST_LINE), at) + 1
-        if start == 0 and at > LONGEST_LINE:
-            start = at - LONGEST_LINE
-        end = known_end if known_end >= 0 else self.buffer.find(b"\n", at, self.end)
-        return start, self.end if end < 0 else end
-
-    def text(self, start: int, end: int, at: int) -> str:
-        """The line as text: at most `LONGEST_LINE` bytes of it, around the byte `at`."""
-        if end - start > LONGEST_LINE:
-            start = max(start, at - LONGEST_LINE // 4)
-            end = min(end, start + LONGEST_LINE)
-        return self.buffer[start:end].decode("utf-8", "replace")
-
-
-class Exhausted(Exception):
-    """The records of a log were read over and over, far beyond its size; the text says so."""
 
 
 class Line(NamedTuple):
@@ -145,7 +72,7 @@ class Record:
             text, envelope = unwrap(view.text(start, end, start), branches)
             if envelope.stream == mine and text != _FILLER:
                 given, skipped = given + 1, 0
-                if view.marked and hidden.is_spoilt(text):
+                if view.marks and view.marks_in(start, end) and hidden.is_spoilt(text):
                     view.spoilt = view.spoilt or hidden.WHY
                 yield Line(text, start)
             else:

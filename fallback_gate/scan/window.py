@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan import anchors, hidden, torn
-from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, LONGEST_LINE, Record, View, record_at
+from fallback_gate.scan.record import Record, record_at
+from fallback_gate.scan.view import ALLOWANCE_BYTES, LONGEST_LINE, Overlap, View
 from fallback_gate.sources.envelope import branches, feeds, unwrap
 from fallback_gate.sources.later import ACROSS, SIGNS
 from fallback_gate.sources.parts import FIRST, HISTORY, STEP, Part
@@ -56,14 +57,6 @@ class Hit(NamedTuple):
 
     record: Record
     anchors: tuple[int, ...]
-
-
-class Overlap(NamedTuple):
-    """Lines around hits that were read, less those that the size of the text allows for (it may be
-    negative): at the end, and the most that it ever was."""
-
-    lines: int
-    most: int
 
 
 class Scan:
@@ -196,8 +189,10 @@ class Scan:
         if signs:
             stop = min(stop, self._looked(start))
         if marks and not view.spoilt:
-            view.marked, lines = True, hidden.lines_at(marks, view.buffer, start, stop)
-            if hidden.hides(lines, self._messages, self._count):
+            marks.sort()
+            view.marks += marks
+            around = list(hidden.excerpts(marks, view.buffer, start, stop))
+            if hidden.hides(around, self._messages, self._count):
                 view.spoilt = hidden.WHY
         until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
         new_hits = sorted(hit for hit in hits if known < hit < (until,))
@@ -246,8 +241,7 @@ class Scan:
     @property
     def overlap(self) -> Overlap:
         """How much of the allowance was used so far."""
-        view = self._view
-        return Overlap(FIRST_ALLOWANCE - view.allowance, FIRST_ALLOWANCE - min(view.lowest, view.allowance))
+        return self._view.overlap
 
     def last_lines(self) -> list[list[str]]:
         """Some lines at the end, without their envelopes: those of each writer, the last one first."""

@@ -19,7 +19,7 @@ from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import LogEvidence
 from fallback_gate.reading import jobs
 from fallback_gate.reading.run import PartReading, joined
-from fallback_gate.scan.window import Overlap
+from fallback_gate.scan.view import Overlap
 from tests.cli.test_check import run
 from tests.compilers.lines import clean, graph_break
 

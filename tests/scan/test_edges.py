@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Exhausted, Record, View, record_at
+from fallback_gate.scan.record import WIDEST_GAP, Record, record_at
+from fallback_gate.scan.view import LONGEST_LINE, Exhausted, View
 
 
 def held(text: bytes, stale: bytes = b"", allowance: int = 5000) -> Record:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from fallback_gate.scan.anchors import Anchors
-from fallback_gate.scan.record import ALLOWANCE_BYTES, FIRST_ALLOWANCE, Exhausted
-from fallback_gate.scan.window import BEHIND, KNOWN, READ, Hit, Overlap, Scan
+from fallback_gate.scan.view import ALLOWANCE_BYTES, FIRST_ALLOWANCE, Exhausted, Overlap
+from fallback_gate.scan.window import BEHIND, KNOWN, READ, Hit, Scan
 from fallback_gate.sources.parts import FIRST, HISTORY, Part
 
 ANCHOR, OTHER, MARK = "OPEN", "Graph break", b"\n## "

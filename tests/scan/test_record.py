@@ -15,7 +15,8 @@ from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import read_log
 from fallback_gate.model import ProcessKey, Report
 from fallback_gate.scan.anchors import Anchors
-from fallback_gate.scan.record import LONGEST_LINE, WIDEST_GAP, Record, View
+from fallback_gate.scan.record import WIDEST_GAP, Record
+from fallback_gate.scan.view import LONGEST_LINE, View
 from fallback_gate.scan.window import Scan
 
 ANCHOR = "OPEN"

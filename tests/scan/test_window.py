@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.errors import Unreadable
 from fallback_gate.scan.anchors import ANY_RANK, MOST_RANKS, Anchors, database, expression, few, ranks_in
-from fallback_gate.scan.record import FIRST_ALLOWANCE, LONGEST_LINE
+from fallback_gate.scan.view import FIRST_ALLOWANCE, LONGEST_LINE
 from fallback_gate.scan.window import BEHIND, HEAD, LONG, OVERLAP, READ, WINDOW, Scan
 from fallback_gate.sources import Source
 from fallback_gate.sources.later import SIGNS

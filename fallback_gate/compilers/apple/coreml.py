@@ -35,7 +35,8 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import BEFORE, BEHIND
-from fallback_gate.scan.record import LONGEST_LINE, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import LONGEST_LINE
 
 NAME = "coreml"
 

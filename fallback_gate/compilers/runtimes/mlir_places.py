@@ -21,7 +21,8 @@ from typing import NamedTuple
 from fallback_gate.compilers.runtimes.xla_module import lines_of
 from fallback_gate.model import Location
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import ALLOWANCE_BYTES, LONGEST_LINE, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import ALLOWANCE_BYTES, LONGEST_LINE
 from fallback_gate.scan.window import BEHIND
 
 MOST = 200  # aliases of one operation

@@ -20,7 +20,8 @@ from re import Match
 
 from fallback_gate.model import Location
 from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import ALLOWANCE_BYTES, Exhausted, Record
+from fallback_gate.scan.record import Record
+from fallback_gate.scan.view import ALLOWANCE_BYTES, Exhausted
 from fallback_gate.scan.window import BEHIND
 from fallback_gate.sources.envelope import unwrap
 
