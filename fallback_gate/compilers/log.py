@@ -36,7 +36,8 @@ class LogEvidence:
     broken_off: bool = False  # reading it took too long
     failed: str | None = None  # why its program did not come to its end in order
     lost: str | None = None  # why lines of it are missing
-    spoilt: str | None = None  # why lines of it are not as they were written
+    spoilt: str | None = None  # why words of it may hide a message
+    torn: str | None = None  # why lines of it are not whole
     crowded: str | None = None  # why some of its processes are not told apart
 
     def admit(self, process: ProcessKey) -> ProcessKey:
@@ -87,6 +88,7 @@ class LogEvidence:
         self.failed = other.failed
         self.lost = self.lost or other.lost
         self.spoilt = self.spoilt or other.spoilt
+        self.torn = self.torn or other.torn
         self.crowded = self.crowded or other.crowded
         self.extent.local_ranks |= other.extent.local_ranks
         self.closings += other.closings
@@ -173,6 +175,7 @@ def gather(
                 if waiting and waiting.lines > 1 and says_anchor(waiting, record.text):
                     said.miss(name, record, waiting)
         said.spoilt = said.spoilt or scan.spoilt
+        said.torn = scan.torn
         said.failed = next(filter(None, map(ending.failed, scan.last_lines())), None)
     except (OutOfTime, Exhausted) as problem:
         scan.extent.problem = str(problem)
@@ -213,7 +216,7 @@ def conclude(said: LogEvidence, book: Book, tell: Callable[[Report, ProcessKey],
                 evidence.count(report)
                 tell(book.advised(report), process)
             evidence.markers = book.own_markers.get(compiler, {})
-            why = (said.extent.problem, said.failed, said.lost, said.spoilt, said.crowded)
+            why = (said.extent.problem, said.failed, said.lost, said.spoilt, said.torn, said.crowded)
             evidence.trouble += filter(None, why)
 
 

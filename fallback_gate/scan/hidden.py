@@ -48,7 +48,7 @@ _TAG = re.compile(rb"</?(?:b|em|mark|span)(?: [^<>\n]{0,200})?>")
 _MASK = re.compile(
     rb"(?<!\*)\*{3,4}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
-_RECORD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
+_GLOG = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
 _VALUE = re.compile(r"(?i)(?:[:=] ?|//|\b(?:basic|bearer|token) )[^\w\s]?\*{3,}")
 _OPENS = rb"(?m)(?:^[ \t]*|\\n|\] )\*{3,} "
 _BANNER = re.compile(_OPENS + rb"[^*\n]{1,200}\*{3,}(?:\\n|\s*$)")
@@ -56,10 +56,11 @@ _OPENED = re.compile(_OPENS)
 
 
 class Excerpt(NamedTuple):
-    """What stands around a sign, on its line, and whether that is a line of PyTorch's records."""
+    """What stands around a sign, on its line, and whether that is one of glog's form: such a record has many,
+    each with the whole prefix."""
 
     text: bytes
-    of_record: bool
+    is_glog: bool
 
 
 def hides(
@@ -76,7 +77,7 @@ def hides(
             return True
     if any(behind_masks(text, tuple(anchors))):
         return True
-    records = (one.text.decode("utf-8", "replace") for one in excerpts if one.of_record)
+    records = (one.text.decode("utf-8", "replace") for one in excerpts if one.is_glog)
     return any(map(is_spoilt, records))  # of a record's many lines, few have an anchor
 
 
@@ -88,8 +89,8 @@ def excerpts(places: Iterable[int], text: bytearray, start: int, stop: int) -> I
             first, last = max(start, place - _NEAR), min(stop, place + _NEAR)
             begins, ends = text.rfind(b"\n", first, place) + 1 or first, text.find(b"\n", place, last)
             line = text.rfind(b"\n", start, place) + 1 or start
-            of_record = _RECORD.search(text, line, min(line + _NEAR, place)) is not None
-            yield Excerpt(bytes(text[begins : ends if ends >= 0 else last]), of_record)
+            is_glog = _GLOG.search(text, line, min(line + _NEAR, place)) is not None
+            yield Excerpt(bytes(text[begins : ends if ends >= 0 else last]), is_glog)
             known = min(place + _NEAR // 2, ends) if ends >= 0 else place + _NEAR // 2
 
 

@@ -16,7 +16,8 @@ from fallback_gate.scan import hidden
 from fallback_gate.scan.view import LONGEST_LINE, View
 from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
 
-_FILLER, _GOES_ON = FILLER.decode(), GOES_ON.decode()
+_FILLER = FILLER.decode()
+_GOES_ON = GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
 
@@ -32,8 +33,8 @@ class Line(NamedTuple):
 class Record:
     """One line that was hit.
 
-    `text` is the line without envelope; where carriage returns rewrote it, the part that was hit. `position`
-    is in the unit of the source. `rank` is None where the line does not tell it.
+    `text` is the line without envelope; where a progress bar rewrote it with carriage returns, the part
+    that was hit. `position` is in the unit of the source. `rank` is None where the line does not tell it.
     """
 
     text: str
@@ -55,10 +56,11 @@ class Record:
 
     def position_at(self, at: int) -> int:
         """The position of another line of the window, by its first byte, or any byte of a later one."""
-        if not self.counts_lines:
-            return self.position + at - self.start
-        feeds_between = feeds(self.view.buffer, min(at, self.start), max(at, self.start))
-        return self.position + feeds_between if at > self.start else self.position - feeds_between
+        if self.counts_lines and at < self.start:
+            return self.position - feeds(self.view.buffer, at, self.start)
+        if self.counts_lines:
+            return self.position + feeds(self.view.buffer, self.start, at)
+        return self.position + at - self.start
 
     def following(self, limit: int) -> Iterator[Line]:
         """The next lines of the same stream, unwrapped, at most `limit`."""
@@ -81,8 +83,10 @@ class Record:
         view.ran_out |= at >= stop and given < limit
 
     def preceding(self, limit: int, *, ranks: bool = False) -> Iterator[Line]:
-        """The lines before it of the same stream, unwrapped, nearest first, at most `limit`, as far back
-        as the window is sure to reach. `ranks`: without an envelope of its own, also those with a rank.
+        """The lines before it of the same stream, unwrapped, nearest first, at most `limit`.
+
+        `ranks`: where its own line has no envelope, also those that bear a rank and nothing else.
+        Looks back no further than `LONGEST_LINE` bytes, which the window is sure to hold.
         """
         end = self.start - 1
         for _ in range(limit):
@@ -127,9 +131,9 @@ class Record:
     ) -> Iterator[tuple[str, int]]:
         """What stands behind `prefix` and a blank on the next lines that hold it, at most `limit` of them.
 
-        Each as in a `Line`, but none: there are many. For compilers that repeat the prefix on each line of
-        a record. A line that starts with `until` (or one of these) opens the next record, as does one that
-        `opens` matches with another prefix: a writer ends a record before the next one.
+        Each as in a `Line`, but no `Line`: there are many. For compilers that repeat the whole prefix on each
+        physical line of a record. A line that starts with `until` (or one of these) opens the next record, as
+        does one that `opens` matches with another prefix: a writer ends a record before the next one.
         """
         view, buffer, stop, literal = self.view, self.view.buffer, self.view.end, prefix.encode()
         begins = 0 if buffer.startswith(literal, self.start) else buffer.find(literal, self.start, self.end)
@@ -220,7 +224,7 @@ class Record:
 
 
 def record_at(view: View, at: int, start: int, end: int, position: int, *, counts_lines: bool) -> Record:
-    """Cut out the record whose line spans `start` to `end`, hit at the byte `at`."""
+    """Cut out the record whose line spans `start` to `end` and was hit at the byte `at`."""
     if end - start > LONGEST_LINE or view.buffer.find(b"\r", start, end) >= 0:
         text, envelope = _rewritten(view, at, start, end)
     else:

@@ -47,7 +47,8 @@ class View:
     def before(self, at: int, mark: bytes) -> int:
         """Where the last `mark` before the byte `at` begins in the window; -1 where there is none.
 
-        One mark in all may be asked for. Hits come in order: each byte is looked at once, however many ask.
+        One mark in all may be asked for. Hits come in order, so that each byte is looked at once,
+        however many ask.
         """
         if at < self._sought:
             self._sought, self._found = 0, -1

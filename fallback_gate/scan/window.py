@@ -8,13 +8,14 @@ found; its number is still right, since lines are counted by their line feeds.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from fallback_gate.errors import Unreadable
-from fallback_gate.scan import anchors, hidden, torn
+from fallback_gate.scan import anchors, hidden
+from fallback_gate.scan.integrity import Integrity
 from fallback_gate.scan.record import Record, record_at
 from fallback_gate.scan.view import ALLOWANCE_BYTES, LONGEST_LINE, Overlap, View
 from fallback_gate.sources.envelope import branches, feeds, unwrap
@@ -79,7 +80,7 @@ class Scan:
         look: Look = lambda data, known: 0,
         part: Part | None = None,
     ) -> None:
-        self._messages = wanted.messages
+        self._integrity = Integrity(wanted)
         self._wanted = (*wanted.pieces, *anchors.SEEN_ONCE, *hidden.SIGNS)
         self._scan: Callable[..., None] | None = None
         self._behind = wanted.behind
@@ -89,7 +90,8 @@ class Scan:
         self._view = View(bytearray(WINDOW if part else FIRST), 0)
         self._base = 0  # offset in the stream of the first byte of the buffer
         self._scanned = 0  # bytes of the buffer that have been scanned
-        self._counted = self._feeds = 0  # bytes of the buffer whose line feeds are counted, and how many
+        self._counted = 0  # bytes of the buffer whose line feeds are in `_feeds`
+        self._feeds = 0
         self._pending: deque[tuple[int, int]] = deque()  # (offset of the match's last byte, anchor)
         self._latest = (-1, -1)  # the last hit that was found, since pieces of a long line overlap
         self._stop = part.stop if part else None  # offset at which hits are of no interest any more
@@ -117,6 +119,8 @@ class Scan:
             if len(view.buffer) < min(view.end + ROOM, WINDOW):
                 view.buffer += bytes(WINDOW - len(view.buffer))
             return
+        if self._base == 0:
+            self._integrity.see_head(view)
         needed = self._scanned
         if self._pending:
             needed = min(needed, self._pending[0][0] - self._base)
@@ -150,8 +154,10 @@ class Scan:
         return got > 0
 
     def _scan_new(self, *, last: bool) -> bool:
-        """Scan the whole lines that are new; of a line without end, a piece. Returns whether the source was
-        told of a sign: it may have more to say, at the end too."""
+        """Scan the whole lines that are new; of a line without end, a piece.
+
+        Returns whether the source was told of a sign: it may have more to say, at the end too.
+        """
         view = self._view
         stop = view.end if last else view.buffer.rfind(b"\n", self._scanned, view.end) + 1
         piece = False
@@ -183,17 +189,11 @@ class Scan:
             if not seen_once.isdisjoint(anchors.ANY_RANK):
                 for is_local, rank in anchors.ranks_in(new):
                     (self.extent.local_ranks if is_local else self.extent.ranks).add(rank)
-        if base == 0:
-            view.spoilt = torn.told(view.buffer[:stop].decode("utf-8", "replace"))
         signs = not seen_once.isdisjoint(SIGNS)
         if signs:
             stop = min(stop, self._looked(start))
         if marks and not view.spoilt:
-            marks.sort()
-            view.marks += marks
-            around = list(hidden.excerpts(marks, view.buffer, start, stop))
-            if hidden.hides(around, self._messages, self._count):
-                view.spoilt = hidden.WHY
+            self._integrity.see_marks(marks, view, start, stop, self._search())
         until = self._base + stop if self._stop is None else min(self._base + stop, self._stop)
         new_hits = sorted(hit for hit in hits if known < hit < (until,))
         if new_hits:
@@ -201,17 +201,6 @@ class Scan:
             self._latest = new_hits[-1]
         self._scanned = max(start, stop - OVERLAP) if piece else stop
         return signs
-
-    def _count(self, text: bytes) -> Counter[int]:
-        """How often each anchor stands in a text."""
-        count, behind = Counter[int](), self._behind
-
-        def found(place: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            for before, literal, anchor in behind[place] if place < len(behind) else ():
-                count[anchor] += text.startswith(literal, end - before)
-
-        self._search()(memoryview(text), match_event_handler=found)
-        return count
 
     def _search(self) -> Callable[..., None]:
         """What looks for all that is wanted."""
@@ -232,7 +221,16 @@ class Scan:
     @property
     def spoilt(self) -> str | None:
         """Why a message, or a part of one, could not be seen so far."""
-        return self._view.spoilt or (None if self._stop else torn.told(self._end()))  # of a part, no end
+        return self._view.spoilt
+
+    @property
+    def torn(self) -> str | None:
+        """Why the lines at the start or at the end are not whole: of a part, those that are the text's."""
+        if self._base == 0:
+            self._integrity.see_head(self._view)
+        if self._stop is None:
+            self._integrity.see_end(self._end())
+        return self._integrity.torn
 
     def _end(self) -> str:
         end = self._view.end
@@ -263,12 +261,13 @@ class Scan:
 
     def _hand_out(self, *, last: bool) -> Iterator[Hit]:
         """Hand out the hits whose records are in the window."""
-        return self._cut_out(self._pending, self._view.end - BEHIND * (not last))
+        end = self._view.end
+        return self._cut_out(self._pending, end if last else end - BEHIND)
 
     def _cut_out(self, pending: deque[tuple[int, int]], ready: int) -> Iterator[Hit]:
         """Take hits from the left, the anchors of one part of a line together."""
         view = self._view
-        line_end = -1  # of the last hit's line
+        line_end = -1  # of the last hit's line: a long one is not measured again
         while pending:
             offset, anchor = pending[0]
             at = offset - self._base
