@@ -202,7 +202,7 @@ PERF_DB_UNREADABLE = Rule(
         "MIOpen(HIP): Warning [Prefetch] File is unreadable: /opt/rocm/share/miopen/db/gfx90878.HIP.fdb.txt",
     ),
     ignores=(
-        "MIOpen(HIP): Info [Prefetch] File is unreadable: /home/app/.config/miopen/gfx90878.HIP.ufdb.txt",
+        "MIOpen(HIP): Info [Prefetch] File is unreadable: /home/u/.config/miopen/gfx90878.HIP.ufdb.txt",
         "MIOpen(HIP): Warning [SQLiteBase] Unable to read system database file:gfx906_60.kdb Performance may degrade",
         "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx1030_40.kdb Performance may degrade. Please follow instructions to install: https://github.com/ROCm/MIOpen#installing-miopen-kernels-package",
     ),

@@ -48,7 +48,7 @@ QUANTO = Rule(
     help="The message says why; the extension is compiled at first use, which needs a compiler and CUDA's headers.",
     seen_in="quanto 0.0.12 to optimum-quanto 0.2 (source and public threads), UserWarning",
     matches=(
-        "/x/site-packages/quanto/library/ops.py:66: UserWarning: An exception was raised while calling the optimized kernel for quanto::dqmm: /home/app/.cache/quanto_cpp.so: cannot open shared object file: No such file or directory Falling back to default implementation.",
+        "/x/site-packages/quanto/library/ops.py:66: UserWarning: An exception was raised while calling the optimized kernel for quanto::dqmm: /home/u/.cache/quanto_cpp.so: cannot open shared object file: No such file or directory Falling back to default implementation.",
         "UserWarning: No optimized kernel found for quanto::unpack. Falling back to default implementation.",
     ),
     at_least=True,
