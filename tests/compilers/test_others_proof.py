@@ -125,6 +125,8 @@ def test_a_log_that_is_cut_anywhere_proves_nothing(
             DEVICE,
             [*EDGETPU[:-1], "Number of operations that will run on Edge TPU: 264", EDGETPU[-1]],
         ),
+        ("neuron", DEVICE, [line.replace("= 120", "= 0") for line in NEURON]),
+        ("edgetpu", DEVICE, [line.replace(": 267", ": 0") for line in EDGETPU]),
         ("rknn", DEVICE, [*RKNN, RKNN[0]]),
         ("rknn", DEVICE, [*RKNN[:6], RKNN[6].replace("] 1 ", "] 2 "), *RKNN[7:]]),  # 1 is lost
         ("rknn", DEVICE, [*RKNN, RKNN[0], RKNN[-1]]),
@@ -144,6 +146,14 @@ def test_vela_names_as_many_operators_as_it_counts(gone: str, expected: State, r
     lines = sample.read_text(encoding="utf-8").splitlines()
     said = read(*(line for line in lines if gone not in line))
     assert state(said, "vela", DEVICE) is expected  # without both, the count itself is the event
+
+
+@pytest.mark.parametrize(
+    ("on_npu", "expected"), [("0 (0.0%)", State.UNPROVEN), ("33 (100.0%)", State.PROVEN)]
+)
+def test_a_network_of_no_operators_proves_nothing(on_npu: str, expected: State, read: Read) -> None:
+    said = read("Network summary for a", "CPU operators = 0 (0.0%)", "", "", f"NPU operators = {on_npu}")
+    assert state(said, "vela", DEVICE) is expected
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if lost or sum(before != part for before, part in fused) > 1:
         why = "operators were left out, and the log does not tell which of them are named"
         shown = Proof(State.UNPROVEN, why, None, SETTING)
+    elif any(before == "0" for before, _ in fused):
+        why = "a partition of no operators shows nothing of the model that is served"
+        shown = Proof(State.UNPROVEN, why, None, SETTING)
     elif began and began == shares == ended:
         why = "each partition that began has ended, and the logger's level names what is left on the CPU"
         shown = Proof(State.PROVEN, why, evidence.first(ENDED.id))

@@ -42,6 +42,7 @@ _NUMBER = Pattern(r"Number of operations that will run on CPU: (?P<count>\d{1,9}
 _PARTLY = Pattern(
     r"not all operations are supported by the Edge TPU|operations that will run on Edge TPU: \d"
 )
+_EMPTY = Pattern(r"^\s*Total number of operations: 0\s*$")
 _BEGIN = Pattern(r"^\s*(?:Started a compilation timeout timer|Input model: )")
 _END = Pattern(r"^\s*Compilation (?P<how>succeeded|failed)!")
 
@@ -58,6 +59,8 @@ class Run:
         False  # a number of operations on the CPU, which is printed below what says that there are some
     )
 
+    empty: bool = False  # a model of no operations shows nothing of the one that is served
+
     @property
     def unnamed(self) -> bool:
         """Whether more operations are on the CPU than rows name."""
@@ -71,11 +74,13 @@ def run(record: Record) -> Run:
         if _FIRST in line.text:
             break
         if working and (end := _END.match(line.text)):
-            found.ended, working = "cut" if found.owed else end["how"], False
+            found.ended, working = "cut" if found.owed or found.empty else end["how"], False
             if end["how"] == "failed":
                 found.failed.append(line)
         elif _BEGIN.match(line.text):
             found.ended, working = "", True
+        elif _EMPTY.match(line.text):
+            found.empty = True
         elif number := _NUMBER.search(line.text):
             found.numbers.append((line, int(number["count"])))
             found.owed = False

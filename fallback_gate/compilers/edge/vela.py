@@ -27,13 +27,14 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.shared import hinted
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import BEHIND
+from fallback_gate.patterns import BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "vela"
 SETTING = "vela MODEL.tflite --show-cpu-operations, with the whole of its standard output"
 _HELP = "Change the type, shape or attribute that the reason names, or move the operator to an end of the network."
 _CPU = r"^(?P<cpu>CPU) operators = (?P<count>\d{1,9}) \([\d.]{1,8}%\)\s*$"
+_NO_NPU = Pattern(r"^NPU operators = 0 \(")
 
 
 def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -100,6 +101,13 @@ COUNTED = Rule(
     read=hinted,
 )
 
+
+def counted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The number of a network's operators on the CPU; `none` where none is on the NPU either."""
+    none = match["count"] == "0" and any(_NO_NPU.match(line.text) for line in record.following(6))
+    yield Sighting(marker.id, record.position, ("none" if none else match["count"], str(record.position)))
+
+
 MARKERS = (
     Marker(
         id="vela/summary",
@@ -118,9 +126,7 @@ MARKERS = (
         shows="How many operators of the network run on the CPU.",
         seen_in="5.2.0 (run)",
         matches=("CPU operators = 0 (0.0%)", "CPU operators = 2 (6.5%)"),
-        read=lambda marker, record, match: (
-            Sighting(marker.id, record.position, (match["count"], str(record.position))),
-        ),
+        read=counted,
     ),
     Marker(
         id="vela/told",
@@ -145,7 +151,11 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if not summaries or summaries != numbers or last < evidence.last.get("vela/told", -1):
         why = "the log does not show the summary of each network, with its number of operators on the CPU"
         return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
-    on_cpu = sum(int(count) for count, _ in evidence.of("vela/counted"))
+    counts = [count for count, _ in evidence.of("vela/counted")]
+    if "none" in counts:
+        why = "a network of no operators was compiled, which shows nothing of the one that is served"
+        return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
+    on_cpu = sum(map(int, counts))
     if 0 < evidence.rules.get(REFUSED.id, 0) < on_cpu:
         why = "fewer operators are named than the summaries count on the CPU"
         return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
