@@ -115,7 +115,7 @@ UNTUNED_MOE = Rule(
 UNTUNED_KERNEL = Rule(
     id="aiter/kernel-untuned",
     compiler=NAME,
-    anchor=("tuned Triton config ", "from tuned config is not recognized", "bpreshuffle untuned "),
+    anchor=("tuned Triton config ", "from tuned config is not recognized", " untuned M="),
     pattern=r"(?P<reason>No tuned Triton config|Unable to load tuned Triton config '[^']{1,200}') for kernel '(?P<op>[^']{1,200})'(?: in '[^']{1,300}')?; using fallback"
     r"|FlyDSL kernel '(?P<flydsl>[^']{1,200})' from tuned config is not recognized by the current catalog; falling back"
     r"|\[gfx\w{1,10}\] (?P<gemm>gemm_\w{1,60}) untuned (?P<site>M=\d{1,9}, N=\d{1,9}, K=\d{1,9}); falling back to flydsl kernel",

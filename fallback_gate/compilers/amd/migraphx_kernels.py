@@ -26,7 +26,7 @@ def _warning(id: str, said: str, kind: Kind, meaning: str, help: str, op: str, e
     return Rule(
         id=f"migraphx/{id}",
         compiler=NAME,
-        anchor=(example,),
+        anchor=(example.rstrip("0123456789"),),
         pattern=rf"\[WARN\] \[[\w./-]{{1,80}}:\d{{1,6}}\] (?P<reason>{said})",
         kind=kind,
         scope=Scope.UNKNOWN,

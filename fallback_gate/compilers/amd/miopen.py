@@ -135,7 +135,7 @@ def not_found(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
 FIND_DB_MISS = Rule(
     id="miopen/find-db-miss",
     compiler=NAME,
-    anchor=("SolutionsFallback] Using ", "SolutionsFallback] Fallback path, "),
+    anchor=("] Using WTI Fallback", "] Using TunaNet Fallback", "] Fallback path, "),
     pattern=_SAYS + r"(?P<reason>Using (?:WTI|TunaNet) Fallback|Fallback path, \w{1,40})",
     kind=Kind.UNTUNED_CONFIG,
     scope=Scope.OPERATOR,
@@ -186,7 +186,7 @@ PERF_DB_BAD = Rule(
 PERF_DB_UNREADABLE = Rule(
     id="miopen/perf-db-unreadable",
     compiler=NAME,
-    anchor=("Unable to read system database file:", "[Prefetch] File is unreadable: "),
+    anchor=("Unable to read system database file:", "] File is unreadable: "),
     pattern=_SAYS.replace(r"\w{1,8}", "Warning")
     + r"(?P<reason>Unable to read system database file: ?(?!\S{0,300}\.kdb\b)\S{1,300}(?= Performance may degrade)"
     r"|File is unreadable: \S{1,300}\.fdb\.txt\b)",
@@ -211,7 +211,7 @@ PERF_DB_UNREADABLE = Rule(
 WORKSPACE = Rule(
     id="miopen/not-enough-workspace",
     compiler=NAME,
-    anchor=("[IsEnoughWorkspace] [",),
+    anchor=(">, workspace required: ",),
     pattern=_SAYS + rf"\[[\w ]{{1,60}}\] Solver <(?P<op>{_SOLVER})>, "
     r"(?P<reason>workspace required: \d{1,20}, provided ptr: \w{1,24} size: \d{1,20})",
     kind=Kind.SLOWER_KERNEL,

@@ -44,7 +44,7 @@ def placed(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 PLACED = Rule(
     id="cann/placed-on-cpu",
     compiler=NAME,
-    anchor=("Set OpKernelLibName ", "DNNEngineManager:Set "),
+    anchor=("Set OpKernelLibName ", "DNNEngineManager:Set ", "Set kernel_lib "),
     pattern=_PLACED,
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.OPERATOR,

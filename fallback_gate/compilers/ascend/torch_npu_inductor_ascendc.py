@@ -72,7 +72,7 @@ PASS = Rule(
     anchor=(
         "_pass disabled: torch.ops.npu",
         "NPU streaming create_block_mask failed",
-        "Skipping CATLASS backend for now",
+        "Skipping CATLASS backend",
         "Will discard all catlass ops",
     ),
     pattern=r"(?:(?P<pass>\w{1,60})_pass disabled: torch\.ops\.npu\.(?P<op>\w{1,80}) unavailable"

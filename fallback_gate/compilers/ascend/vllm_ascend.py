@@ -199,7 +199,7 @@ NO_FUSED_ATTENTION = Rule(
     compiler=NAME,
     anchor=(
         "fallback to native preprocessing",
-        "mlapo disabled for these layers",
+        "mlapo only supports W8A8",
         "npugraph_ex is not supported on",
     ),
     pattern=r"(?:(?P<reason>(?:^|(?<=\] ))[^\"]{1,200}) Disable SFA (?P<op>mla_prolog_v3) for layer (?P<layer>[\w./-]{1,256}); fallback to native"

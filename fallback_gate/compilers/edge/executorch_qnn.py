@@ -57,7 +57,7 @@ def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 REFUSED = Rule(
     id="executorch-qnn/not-delegated",
     compiler=NAME,
-    anchor=("[QNN Partitioner Op Support]", "[QnnPartitioner] ", "[LpaiPartitionFallbackSupport] "),
+    anchor=("[QNN Partitioner Op Support]", "[QnnPartitioner]", "[LpaiPartitionFallbackSupport]"),
     pattern=r"\[(?:QNN Partitioner Op Support|QnnPartitioner|LpaiPartitionFallbackSupport)\]:? (?P<op>[a-z_]\w{0,60}\.[\w.]{1,120}) \| (?P<result>False|Forced Fallback|Skipped|No node visitor, unsupported)",
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,

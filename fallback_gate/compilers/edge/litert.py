@@ -90,7 +90,7 @@ OPENVINO = Rule(
 NOTHING = Rule(
     id="tflite/npu-nothing",
     compiler=NAME,
-    anchor=("dimensions (>= 6), skipping partitioning", "No subgraphs selected for GoogleTensor"),
+    anchor=("Model not supported: subgraph input", "No subgraphs selected for GoogleTensor"),
     pattern=r"(?P<reason>Model not supported: subgraph input \d{1,6} has \d{1,6} dimensions|No subgraphs selected for GoogleTensor compilation)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.PROGRAM,

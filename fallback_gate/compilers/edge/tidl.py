@@ -74,6 +74,7 @@ TYPE = Rule(
         "not supported by TIDL --- layer type - ",
         "TIDL check) TIDL layer type ",
         "(imports) TIDL layer type ",
+        "(import) TIDL layer type ",
     ),
     pattern=r"(?:Layers type|Layer is) (?P<reason>not supported by TIDL) --- layer type - (?P<op>\w{1,80}), {1,4}Node name - ?(?P<layer>\S{1,300})"
     r"|Unsupported \((?:TIDL check|imports?)\) TIDL layer type(?: for \w{1,20} op type)? --- {1,40}(?P<kind>\w{1,80})",
@@ -115,7 +116,7 @@ NOTHING = Rule(
 SHARE = Marker(
     id="tidl/offloaded-share",
     compiler=NAME,
-    anchor=("- Offloaded Nodes - ", "nodes delegated out of "),
+    anchor=("Offloaded Nodes - ", "nodes delegated out of "),
     pattern=r"(?P<text>Offloaded Nodes - (?P<part>\d{1,9}), Total Nodes - (?P<all>\d{1,9})|Number of subgraphs: ?\d{1,9} ?, (?P<taken>\d{1,9}) nodes delegated out of (?P<of>\d{1,9}) nodes)",
     shows="How many nodes of a model TIDL takes.",
     seen_in=SEEN,

@@ -54,7 +54,7 @@ def implied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 UNFUSED = Rule(
     id="tensorrt-llm/unfused-attention",
     compiler=NAME,
-    anchor=("Fall back to unfused MHA", "FMHA on Volta."),
+    anchor=("Fall back to unfused MHA", "FMHA on Volta"),
     pattern=_LOGGER
     + r"(?:Fall back to unfused MHA (?:because of|for) (?P<reason>\S(?:.{0,598}?\S)?)\.?\s*$|Alibi is not supported for FMHA on Volta)",
     kind=Kind.SLOWER_KERNEL,

@@ -52,18 +52,18 @@ REFUSED = Rule(
     compiler=NAME,
     anchor=(
         "will run in PyTorch",
-        "Falling back to PyTorch for this node",
-        "; falling back to PyTorch.",
+        ". Falling back to PyTorch",
+        "; falling back to PyTorch",
         "TensorRT-RTX. Falling back to PyTorch.",
         "Concatenation rejected by TRT",
         "Unable to validate diagonal size",
         "falling back to PyTorch on TensorRT-RTX",
-        "split dimension, falling back to PyTorch",
+        "Unable to validate GLU",
         "key and value have different shapes, which is",
     ),
     pattern=SAYS
     + r"(?:\[[\w ]{1,40} validator\] (?P<r1>.{1,300}?)(?:\. Therefore,|[.;,])? (?P<op>aten(?:::|\.)\w{1,60}) will run in PyTorch"
-    r"|(?P<o2>aten\.repeat|linalg_cross|cumsum) node (?P<node>\S{1,120}) (?P<r2>.{1,300}?)[.;] [Ff]alling back to PyTorch"
+    r"|(?P<o2>[a-z][\w.]{1,60}) node (?P<node>\S{1,120}) (?P<r2>.{1,300}?)(?:\. F|; f)alling back to PyTorch"
     r"|(?P<o3>Strided \+ dilated deconvolution) '(?P<n3>[^']{1,120})' (?P<r3>is not supported on TensorRT-RTX)"
     r"|(?P<o4>Concatenation) (?P<r4>rejected by TRT), "
     r"|Meta information of input is missing\. (?P<r5>Unable to validate (?P<o5>diagonal size|GLU))"

@@ -133,7 +133,11 @@ JAX_SOFTMAX = Rule(
 CUTEDSL = Rule(
     id="transformer-engine/cutedsl-kernel",
     compiler=NAME,
-    anchor=("falling back to the CUDA C++ kernel", "Will fall back to default TE CUDA C++ kernels"),
+    anchor=(
+        "falling back to the CUDA C++ kernel",
+        "register CuTeDSL backends",
+        "library for CuTeDSL backend",
+    ),
     pattern=r"(?:CuTeDSL MXFP8 (?P<reason>backend (?:requires|does not support)|kernel compilation & registration failed).{0,120}?, "
     r"(?:but detected .{1,20}; )?falling back to the CUDA C\+\+ kernel"
     r"|CuTeDSL MXFP8 backend requires .{1,120}; falling back to the CUDA C\+\+ kernel"

@@ -132,7 +132,7 @@ NO_PLUGIN = Rule(
     id="jax/runs-on-cpu",
     compiler=NAME,
     anchor=(
-        "may be present on this machine, but a ",
+        "may be present on this machine, but ",
         " backend failed to initialize: ",
         "found, falling back to CPU",
     ),

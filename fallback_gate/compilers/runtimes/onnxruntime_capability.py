@@ -161,7 +161,10 @@ TYPE = Rule(
 DROPPED = Rule(
     id="onnxruntime/node-dropped-to-cpu",
     compiler=NAME,
-    anchor=("] Dropping the ",),
+    anchor=(
+        "] Dropping the ",
+        "logging: Dropping the ",
+    ),
     pattern=HEAD
     + r"Dropping the (?P<op>\w{1,40}) node: (?P<layer>.{0,300}?) to CPU because (?P<reason>it requires .{1,200})",
     kind=Kind.DEVICE_FALLBACK,

@@ -29,7 +29,7 @@ SLOW_KERNEL = Rule(
         "falling back to Memory Efficient Attention or Unfused path",
         "; falling back to dequantize + SGEMM",
         "cuDNN Flash Attention is disabled",
-        "Falling back to non-split-k",
+        "Requested split-k but workspace",
     ),
     pattern=r"(?P<reason>(?P<nbits>Falling back to using unpacked compute mode for the Matmul operation)"
     r"|(?P<moe>QMoE native .{0,300}?falling back to the dequant/GEMV path"

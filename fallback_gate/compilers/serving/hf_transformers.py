@@ -107,6 +107,7 @@ EAGER = Rule(
         "Falling back to the manual attention",
         "Falling back to the eager attention",
         "Falling back to eager attention",
+        "Falling back to manual attention",
     ),
     pattern=OPENS
     + r"(?:(?:\w{1,100} is using |`?)(?P<name>\w{1,100})`?(?: is used)?,? but )?`torch\.nn\.functional\.scaled_dot_product_attention`"

@@ -179,7 +179,7 @@ ATTENTION = Rule(
     compiler=NAME,
     anchor=(
         "no FlashAttention vector kernel compiled",
-        "running DENSE attention",
+        "-> running DENSE",
         "falling back to TILE kernel",
         "- forcing off",
     ),

@@ -15,14 +15,13 @@ GRAPH_OFF = Rule(
     id="sglang/cuda-graph-disabled",
     compiler=NAME,
     anchor=(
-        "uda graph is disabled because",
-        "CUDA graph is disabled because",
-        "Cuda graph is disabled for",
+        "uda graph is disabled ",
+        "CUDA graph is disabled ",
         "disable_cuda_graph=True",
         "server_args={",
         "Cuda graph and server warmup are disabled",
         "expert_pack selected: CUDA graph",
-        "and --disable-cuda-graph for",
+        "HRM-Text (prefix_lm)",
         "chunked prefill, or CUDA graphs",
         "Use triton backend without CUDA graph",
         "Debug mode for CUDA graph is enabled",
@@ -70,11 +69,8 @@ PREFILL = Rule(
     id="sglang/prefill-graph-disabled",
     compiler=NAME,
     anchor=(
-        "isabling prefill CUDA graph",
-        "Disable prefill CUDA graph",
-        "prefill CUDA graph because",
-        "breakable prefill CUDA graph by default",
-        "Disable piecewise CUDA graph",
+        "prefill CUDA graph",
+        "piecewise CUDA graph",
         "Piecewise cuda graph is disabled",
         "disabling the FULL prefill cuda-graph backend",
         "is incompatible with --enable-kv-cache-sharding",
@@ -119,7 +115,7 @@ DRAFT = Rule(
         "head kept eager (reason=",
         "proposal kept eager (reason=",
         "sampled draft ran the eager head",
-        "take the eager accept from now on",
+        "sampling-accept graph capture",
     ),
     pattern=OPENS + r"(?P<reason>Disable (?P<op>\w{1,40}) draft cuda graph because .{1,200}"
     r"|Frozen-KV MTP draft CUDA graph is only supported on CUDA; running the draft loop eagerly"
@@ -165,10 +161,10 @@ ENCODER = Rule(
     id="sglang/eager-fallback",
     compiler=NAME,
     anchor=(
-        "eager fallback above max_seqlen",
-        "use eager fallback to bound",
-        "; using eager fallback",
-        "eager metadata prep permanently",
+        "ViT CUDA graph uses eager",
+        "ViT CUDA graph cache",
+        "ViT CUDA graph capture",
+        "glue-graph capture failed",
     ),
     pattern=OPENS
     + r"(?:[^\"]{1,40} (?P<op>ViT) CUDA graph (?P<reason>uses eager fallback above .{1,120}|cache reached capacity.{1,120}|capture failed for .{1,120})"

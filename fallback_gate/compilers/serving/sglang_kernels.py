@@ -55,7 +55,11 @@ UNTUNED = Rule(
 OTHER_TRITON = Rule(
     id="sglang/config-of-another-triton",
     compiler=NAME,
-    anchor=("Fallback to triton version", "Down MoE config file not found at"),
+    anchor=(
+        "Fallback to triton version",
+        "Down MoE config file not found at",
+        "reusing the tuned up-projection",
+    ),
     pattern=OPENS
     + r"(?:(?P<down>Down MoE c)|C)onfig file not found at (?P<path>\S.{0,1000}?)(?:\. (?P<reason>Fallback to triton version [\d.]{1,20}?) and use"
     r"|; reusing the tuned up-projection config)",
@@ -177,7 +181,7 @@ DEFAULT = Rule(
         "no tuned tile for sm_",
         "Falling back to /",
         "is outside the tuned domain of table",
-        "This may result in highly suboptimal performance",
+        " SMs for DeepEP communication",
         "DEEPEP_CONFIG is not initialized",
         "seed policy",
     ),

@@ -125,7 +125,7 @@ _LOOP = (
 LOOP = Rule(
     id="tgi/loop",
     compiler=NAME,
-    anchor=("using (slower) dense MoE layer", "Could not import SGMV kernel from Punica"),
+    anchor=("No fused layers are available for", "Could not import SGMV kernel from Punica"),
     pattern=OPENS
     + r"(?:(?P<reason>No fused layers are available for this model type)|(?P<lora>Could not import SGMV kernel from Punica))",
     kind=Kind.REFERENCE_KERNEL,

@@ -54,10 +54,10 @@ BACKEND = Rule(
         "FA4 not available, forcing",
         "Xformers is not available, falling back",
         "ASM decode instead",
-        "default sparse MLA path instead",
+        "AITER_TRITON_SPARSE_MLA is set",
         "; using Triton fallback",
         "Falling back to SoA Triton decode",
-        "fall back to slower sparse MQA",
+        "Sparse MLA top-k mask workspace",
     ),
     pattern=OPENS + r"(?P<reason>FlashInfer XQA decode does not support .{1,200}?native FlashInfer decode"
     r"|TRTLLM prefill does not support DCP, reverting to FlashInfer"

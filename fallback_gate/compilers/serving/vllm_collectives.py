@@ -24,8 +24,8 @@ ALL_REDUCE_FUSION = Rule(
         "Failed to initialize Flashinfer allreduce",
         "allreduce fusions are disabled",
         "AITER allreduce-rmsnorm fusion",
-        "AITER AR+RMS+",
-        "Falling back to the eager allreduce",
+        "AITER AR+RMS",
+        "fused allreduce+RMSNorm Lamport",
     ),
     pattern=OPENS
     + r"(?P<reason>Flashinfer is not installed or comm module not found, skipping allreduce fusion pass"
@@ -58,8 +58,7 @@ FUSION = Rule(
     compiler=NAME,
     anchor=(
         ". The fusion will be disabled",
-        "is not enabled.Disabling fuse_",
-        "is not enabled. Disabling fuse_",
+        "splitting_ops is None and",
         "incompatible with GEMM-RS/AR",
         "using the stock path instead",
         "HPC gated MLA disabled",
@@ -102,13 +101,13 @@ ALL_REDUCE = Rule(
     anchor=(
         "Custom quick allreduce is disabled",
         "Custom collectives are disabled",
-        "at least one rank; falling back to NCCL",
-        "; falling back to trtllm backend",
+        "failed on at least one rank",
+        "FlashInfer mnnvl allreduce",
         "; falling back to another",
         "FlashInfer All Reduce is disabled because",
         "symmetric memory initialization failed",
         "; falling back to gloo",
-        "ranks do not share the same SHM group name",
+        "CPU SHM communicator disabled",
     ),
     pattern=OPENS_VLLM
     + r"(?P<reason>Custom quick allreduce is disabled(?:: | because (?!of missing)| due to ).{1,200}"

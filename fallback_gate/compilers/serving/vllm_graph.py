@@ -186,7 +186,7 @@ UNASKED = Rule(
 CASCADE = Rule(
     id="vllm/cascade-attention-eager",
     compiler=NAME,
-    anchor=("fall back to eager execution if a batch",),
+    anchor=("No piecewise cudagraph for executing",),
     pattern=OPENS + r"(?P<reason>No piecewise cudagraph for executing cascade attention)",
     kind=Kind.CUDAGRAPH_SKIP,
     scope=Scope.REGION,
@@ -202,7 +202,7 @@ CASCADE = Rule(
 DRAFT = Rule(
     id="vllm/draft-eager",
     compiler=NAME,
-    anchor=("does not support full CUDA graphs; running the draft", "proposer only supports cudagraph_mode"),
+    anchor=("does not support full CUDA graphs", "proposer only supports cudagraph_mode"),
     pattern=OPENS
     + r"(?:(?P<op>\w{1,60}) draft attention \((?P<name>[^)]{1,120})\) (?P<reason>does not support full CUDA graphs)"
     r"|Currently the (?P<layer>\w{1,60}) proposer only supports cudagraph_mode PIECEWISE)",

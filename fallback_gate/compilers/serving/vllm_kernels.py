@@ -78,8 +78,7 @@ TACTICS = Rule(
     id="vllm/flashinfer-tactics",
     compiler=NAME,
     anchor=(
-        "Falling back to default tactics",
-        "Falling back to FlashInfer",
+        "autotune cache entries found",
         "Skipping FlashInfer autotune because",
         "decode autotune because FlashInfer autotuner",
     ),

@@ -91,9 +91,8 @@ SAMPLER = Rule(
     anchor=(
         "FlashInfer top-p/top-k sampling unavailable",
         "required. Falling back to default sampling",
-        "Falling back to PyTorch-native",
-        "Falling back to the PyTorch-native",
-        "; falling back to PyTorch-native",
+        "alling back to PyTorch-native",
+        "alling back to the PyTorch-native",
         "vocab-parallel top-k uses torch.topk",
     ),
     pattern=OPENS + r"(?:FlashInfer top-p/top-k sampling unavailable: (?P<reason>.{1,300}?); falling back"

@@ -20,7 +20,7 @@ EMULATED = Rule(
     compiler=NAME,
     anchor=(
         "imulated weight dequantization",
-        "; falling back to emulation for deterministic",
+        "batch-invariant NVFP4 kernel",
         "Aiter Triton kernel not found",
     ),
     pattern=OPENS
@@ -100,14 +100,13 @@ KERNEL = Rule(
     id="vllm/quantized-kernel",
     compiler=NAME,
     anchor=(
-        "activations on this platform; falling back to",
+        "No MXFP4 linear kernel supports",
         "Falling back to the AITER Triton FP4 GEMM",
-        "; falling back to CPUWNA16LinearKernel",
+        "ZentorchWNA16 fast path",
         "ARK backend is unavailable",
-        "Falling back to BF16 WO_A",
-        "; falling back to BF16 WO_A",
+        "alling back to BF16 WO_A",
         "Auto-disabled DeepGemm",
-        "is not fully optimized yet. The speed can be slower",
+        "quantization is not fully optimized yet",
         "Detected that the model can run with",
     ),
     pattern=OPENS_VLLM

@@ -172,7 +172,12 @@ RAISED = Rule(
     id="torch/compile-error",
     compiler=NAME,
     # Behind a tab it is in a structured trace, which tells of it in a record of its own.
-    anchor=("torch._dynamo.exc.", "torch._inductor.exc.", "symbolic_shapes.GuardOnDataDependentSymNode"),
+    anchor=(
+        "torch._dynamo.exc.",
+        "torch._inductor.exc.",
+        "symbolic_shapes.GuardOnDataDependentSymNode",
+        "symbolic_shapes.ConstraintViolationError",
+    ),
     pattern=r"^[ |+>]{0,64}(?P<error>(?:torch\._dynamo\.exc|torch\._inductor\.exc|torch\.fx\.experimental\.symbolic_shapes)\.\w+): "
     r"(?P<reason>.*)",
     kind=Kind.COMPILE_ERROR,
