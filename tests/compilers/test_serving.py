@@ -121,6 +121,32 @@ def test_what_looks_like_a_fallback_and_is_none(line: str, read: Read) -> None:
     assert read(line).reports == []
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "WARNING 01-01 00:00:00 [fused_moe.py:1165] ",
+        "[2026-01-01 00:00:00,123][vllm.worker][WARNING] - ",
+        "2026-01-01 00:00:00,123 WARNING vllm.worker: ",
+        "2026-01-01T00:00:00.123Z WARN vllm.worker: ",
+        "2026-01-01 00:00:00.123 | WARNING  | vllm.worker:run:12 - ",
+        "W0101 00:00:00.000000 1234 worker.py:12] ",
+        "[00:00:00] WARNING  ",
+        "[WARNING] ",
+        "WARNING: ",
+        "WARNING:vllm.worker:",
+        "[rank0]: ",
+    ],
+)
+def test_a_message_opens_behind_what_a_logger_of_python_puts_there(prefix: str, read: Read) -> None:
+    line = (
+        prefix
+        + "Using default MoE config. Performance might be sub-optimal! Config file not found at /c.json"
+    )
+    (report,) = read(line).reports
+    assert (report.compiler, report.op) == ("vLLM", "fused_moe")
+
+
 def test_the_workers_of_vllm_are_told_apart(read: Read) -> None:
     said = "WARNING 01-01 00:00:00 [all_reduce.py:1] Custom allreduce is disabled because of x"
     processes = read(

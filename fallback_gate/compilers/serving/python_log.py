@@ -13,6 +13,9 @@ further on. These prefixes may come first; timestamps and `(EngineCore_0 pid=77)
 | `WARNING:vllm.model_executor:` | logging.basicConfig |
 | `| WARNING  | text_generation_server.cli:serve:101 - `, ` WARN text_generation_launcher: ` | TGI |
 | `/opt/x/y.py:12: UserWarning: ` | warnings.warn |
+| `[2026-01-01 00:00:00,000][vllm.worker][WARNING] - `, `[WARNING] ` | formats in brackets, Hydra's among them |
+| `WARNING vllm.worker: `, `WARNING - `, `00:00:00 WARNING  ` | other formats of logging, rich's among them |
+| `W0101 00:00:00.000000 77 worker.py:12] ` | absl |
 """
 
 from __future__ import annotations
@@ -28,7 +31,15 @@ _CLOCK = rf"\d\d:\d\d:\d\d(?:[.,]\d{{1,6}})? \[{_LEVEL}\] "
 _TRANSFORMERS = rf"\[transformers\] |\[{_LEVEL}\|[\w./-]{{1,160}}:\d{{1,6}}\] {_DATE} >> "
 _LOGURU = rf"\| {_LEVEL} {{0,8}}\| [\w.:<>-]{{1,200}} - | {{0,2}}{_LEVEL} {{1,2}}[\w:]{{1,80}}: "
 _WARNING = r"\S{1,300}:\d{1,6}: \w{0,40}Warning: "
-_COMMON = "|".join((_DEEPSPEED, _LOGGING, _BASIC, _CLOCK, _TRANSFORMERS, _LOGURU, _WARNING))
+_FIELD = r"\[[\w .,:/<>|-]{1,160}\] ?"
+_BRACKETS = rf"(?:{_FIELD}){{0,4}}\[{_LEVEL} {{0,8}}\] ?(?:{_FIELD}){{0,3}}(?:[:|>-]{{1,2}} )?"
+_NAME = r"[\w./<>-]{1,120}(?::[\w.]{1,80}){0,2}"
+_TIME = r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]? "
+_PLAIN = rf"(?:{_TIME})?{_LEVEL}(?: {{0,8}}[:|>-]{{1,2}} | {{1,8}})(?:{_NAME} ?[:|>-]{{1,2}} )?|{_TIME}"
+_ABSL = r"[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d{1,9} [\w./-]{1,120}:\d{1,6}\] "
+_COMMON = "|".join(
+    (_DEEPSPEED, _LOGGING, _BASIC, _CLOCK, _TRANSFORMERS, _LOGURU, _WARNING, _BRACKETS, _ABSL, _PLAIN)
+)
 
 OPENS = rf"^(?:{VLLM}|{SGLANG}|{_COMMON})?"  # a message, after any of these prefixes or none
 OPENS_VLLM = rf"^(?:{VLLM}|{_COMMON})?"  # one that SGLang prints too: there it has SGLang's prefix
