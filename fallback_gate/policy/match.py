@@ -37,13 +37,9 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
     for hot in policy.hot:
         untold = hot_untold(hot, event)
         if untold is not None:
-            why = (
-                f"the log does not tell the {' and '.join(untold)}, so the entry counts as matched"
-                if untold
-                else _MORE
-                if event.variants and event.variants.overflowed
-                else None
-            )
+            why = _MORE if event.variants and event.variants.overflowed else None
+            if untold:
+                why = f"the log does not tell the {' and '.join(untold)}, so the entry counts as matched"
             return Finding(event, Class.HOT, Decision.BLOCKED, hot.rule, why)
     hides = bool(policy.hot) and event.scope in _HIDES
     cold = _allowed_by(event, policy, today, by_name=hides)
