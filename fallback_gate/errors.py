@@ -12,6 +12,11 @@ EXIT_USAGE = 2
 EXIT_BUG = 70
 
 
+def reason(error: Exception) -> str:
+    """What went wrong with a file, in the words of the system, or of Python where that was not asked."""
+    return str(getattr(error, "strerror", None) or error)
+
+
 class GateError(Exception):
     """An error that ends the run without a verdict; its text is one clear line for a person."""
 

@@ -10,6 +10,9 @@ BEFORE = r"[\s|+>]{0,64}"
 # and behind it: a tag, a name in parentheses, the line feed as an escape, the sign of an end.
 BEHIND = r"\s*(?:$|[<($\\\0])"
 
+# How glog's records open, and those of PyTorch: the level's letter, month and day, the time of day.
+GLOG = r"[VDIWEC]\d{4} \d\d:\d\d:\d\d"
+
 
 class Pattern:
     """A regular expression; `search`, `match` and `sub` are those of `re`."""

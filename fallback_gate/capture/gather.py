@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fallback_gate.sources import seal
 from fallback_gate.sources.traces import FOLDER
 
 CLOSING = "fallback_gate_closing"
@@ -103,7 +104,7 @@ def closings(folder: Path) -> Closings:
             said = json.loads(record.read_bytes())
             if not isinstance(said, dict) or next(iter(said), None) != CLOSING:
                 raise ValueError
-            lines.append(json.dumps(said, ensure_ascii=True).replace("##", "#\\u0023").encode())
+            lines.append(seal.line(said).encode())
         except (OSError, ValueError, RecursionError):
             unread += 1
     return Closings(lines, unread)

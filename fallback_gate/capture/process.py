@@ -17,7 +17,7 @@ from types import FrameType
 
 from fallback_gate.capture import streams
 from fallback_gate.capture.log import Log
-from fallback_gate.errors import InputError
+from fallback_gate.errors import InputError, reason
 
 GRACE = 10.0  # seconds after the command's end in which what it left behind may still print
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGBREAK")
@@ -117,8 +117,7 @@ class Command:
         except FileNotFoundError:
             raise NotStarted(f"{self._words[0]}: no such command", 127) from None
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise NotStarted(f"{self._words[0]}: can't be started: {why}", 126) from None
+            raise NotStarted(f"{self._words[0]}: can't be started: {reason(error)}", 126) from None
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from fallback_gate.capture import found, gather, machine, ranks
 from fallback_gate.capture.log import Log
-from fallback_gate.capture.plan import chosen, plan
+from fallback_gate.capture.plan import Plan, chosen, plan
 from fallback_gate.capture.process import GRACE, Command, Ended
-from fallback_gate.errors import InputError
+from fallback_gate.errors import InputError, reason
 from fallback_gate.model.environment import as_data
 from fallback_gate.sources import seal
 
@@ -74,12 +75,7 @@ def record(
         "expect_ranks": ranks.expected(expect_ranks, command, inherited),
         "compilers": versions,
         "environment": as_data(machine.environment(inherited, python, installed)),
-        "settings": {name: mask(value) for name, value in settings.in_force.items()},
-        "respected": {name: mask(value) for name, value in settings.respected.items()},
-        "strict_modes": settings.strict,
-        "weaker": [mask(note) for note in settings.weaker],
-        "off": [mask(note) for note in settings.off],
-        "cold": settings.cold,
+        **_told(settings, mask),
         "commitment": seal.commitment(secret),
     }
     written = _opened(log, key)
@@ -89,9 +85,7 @@ def record(
         before = gather.marks(Path(own_traces)) if own_traces else {}
     except OSError as error:
         written.close()
-        raise InputError(
-            f"TORCH_TRACE={own_traces}: {error.strerror or error}; name another folder"
-        ) from None
+        raise InputError(f"TORCH_TRACE={own_traces}: {reason(error)}; name another folder") from None
     with tempfile.TemporaryDirectory(prefix="fallback-gate-", ignore_cleanup_errors=True) as folder:
         given = {**inherited, **settings.variables, **gather.with_hook(inherited, folder)}
         try:
@@ -100,34 +94,46 @@ def record(
             written.close()
             raise
         closings = gather.closings(Path(folder))
-    traces: list[gather.Listed] = []
+    notes = _notes(closings, ended)
+    count = written.finish(closings.lines)
     problem = None
     try:
         if own_traces:
             gather.take_in(Path(own_traces), before, log)
         traces = gather.traces(log)
     except OSError as error:
-        problem = f"a structured trace could not be read: {error.strerror or error}"
-    notes = _notes(closings, ended)
-    count = written.finish(closings.lines)
-    trailer = {
-        "exit_status": ended.exit_status,
-        "signal": ended.signal,
-        "time": _now(),
-        "left_open": ended.left_open,
-        "lines": written.lines,
-        "bytes": written.bytes,
-        "line_feeds_added": written.added,
-        "closings": count,
-        "closings_unread": closings.unread,
-        "traces": traces,
-        "notes": notes,
-        "secret": secret,
-    }
-    if problem is None:
-        written.seal(trailer)
+        problem = f"a structured trace could not be read: {reason(error)}"
+    else:
+        written.seal(
+            {
+                "exit_status": ended.exit_status,
+                "signal": ended.signal,
+                "time": _now(),
+                "left_open": ended.left_open,
+                "lines": written.lines,
+                "bytes": written.bytes,
+                "line_feeds_added": written.added,
+                "closings": count,
+                "closings_unread": closings.unread,
+                "traces": traces,
+                "notes": notes,
+                "secret": secret,
+            }
+        )
     written.close()
     return Recording(ended, problem or written.problem, tuple(notes))
+
+
+def _told(settings: Plan, mask: Callable[[str], str]) -> dict[str, Any]:
+    """What the header says of the settings, without secrets."""
+    return {
+        "settings": {name: mask(value) for name, value in settings.in_force.items()},
+        "respected": {name: mask(value) for name, value in settings.respected.items()},
+        "strict_modes": settings.strict,
+        "weaker": [mask(note) for note in settings.weaker],
+        "off": [mask(note) for note in settings.off],
+        "cold": settings.cold,
+    }
 
 
 def _notes(closings: gather.Closings, ended: Ended) -> list[str]:
@@ -149,7 +155,7 @@ def _opened(log: Path, key: bytes | None) -> Log:
         return Log(log, key)
     except OSError as error:
         raise InputError(
-            f"{log}: the log can't be written: {error.strerror or error}; name another with --log FILE"
+            f"{log}: the log can't be written: {reason(error)}; name another with --log FILE"
         ) from None
 
 

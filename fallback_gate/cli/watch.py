@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from datetime import date, datetime, timezone
+from datetime import date
 from pathlib import Path
 
 import click
 
 from fallback_gate.cli.job import Job
-from fallback_gate.cli.options import BASELINE, EXPECT_RANKS, JUDGING, form, reports
+from fallback_gate.cli.options import BASELINE, EXPECT_RANKS, JUDGING, day, form, reports
 from fallback_gate.cli.output import must_be_writable, publish, run_at, say, to_stderr, to_stdout
 from fallback_gate.errors import InputError
 from fallback_gate.model import Finding
@@ -67,7 +67,7 @@ def watch_command(
         raise click.UsageError("--stop-group needs --stop-pid")
     cwd = Path.cwd()
     options = Options(
-        today=today or datetime.now(timezone.utc).date(),
+        today=day(today),
         run_at=None if today else run_at(os.environ),
         expect_ranks=expect_ranks,
     )

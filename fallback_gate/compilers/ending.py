@@ -13,15 +13,13 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from os.path import commonprefix
 
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import GLOG, Pattern
 
 NEAR = 24  # lines from the end in which the program says that it failed, the longest text of an exception among them
 FAR = 400  # lines of a traceback
 
 _FRAME = Pattern(r"(?:^|\W)File \W.{1,400}?, line \d")  # whatever stands before it, or is left of its quotes
-_RECORD = Pattern(
-    r"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d|\] torch[\w.]*: \[|^\t"
-)  # PyTorch's, which tell of stacks, too
+_RECORD = Pattern(GLOG + r"\.\d|\] torch[\w.]*: \[|^\t")  # PyTorch's, which tell of stacks, too
 _LEAD = Pattern(r"[\s|+>]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _IGNORED = "Exception ignored in"  # while the interpreter cleans up

@@ -16,10 +16,16 @@ from fallback_gate.patterns import Pattern
 _PASSING = Pattern(r"0x[0-9a-f]+|\[[\d, x]*\]", re.IGNORECASE)
 
 
+def place(location: Location | None) -> tuple[str, str]:
+    """The file's name and the user's function."""
+    if location is None:
+        return "", ""
+    return (location.file or "").replace("\\", "/").rpartition("/")[2], function(location.function or "")
+
+
 def fingerprint(compiler: str, kind: Kind, op: str, location: Location | None) -> str:
     """32 hexadecimal digits."""
-    file = (location.file or "").replace("\\", "/").rsplit("/", 1)[-1] if location else ""
-    name = function(location.function or "") if location else ""
+    file, name = place(location)
     canonical = _PASSING.sub("", spellings(op)[-1]).casefold()
     covered = "\x1f".join(("v1", compiler, kind.value, canonical, name, file))
     return hashlib.sha256(covered.encode("utf-8", "surrogatepass")).hexdigest()[:32]

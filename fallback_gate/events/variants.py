@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fallback_gate.model import Place, Report, Variants
-from fallback_gate.model.names import spelled
+from fallback_gate.model.event import operator_names, place_of
 
 MOST_VARIANTS = 5_000  # of one field of one event
 MOST_BORROWED = 20  # stacks of another event at the same place
@@ -43,13 +43,9 @@ def _bytes(value: object) -> int:
 
 def _facts(report: Report) -> Iterator[Fact]:
     """What an entry of a policy can ask of a report."""
-    if report.op == "*":
-        yield "ops", tuple(text for text in ("*", report.id, *report.names, report.reason) if text)
-    else:
-        yield "ops", spelled(report.op, report.names)
+    yield "ops", operator_names(report)
     yield "layers", report.layer
-    function = report.location.function if report.location else None
-    yield "places", Place(function, report.stack, report.files)
+    yield "places", place_of(report)
     for name in report.names:
         yield "names", name
 

@@ -10,11 +10,9 @@ import json
 
 from fallback_gate.errors import InputError
 from fallback_gate.instruments import exclusions, text
-from fallback_gate.model import environment
+from fallback_gate.model import REPORT_SCHEMA, environment
 from fallback_gate.model.environment import Environment
 from fallback_gate.sources import seal
-
-REPORT = "fallback-gate/1"
 
 
 def read(path: str) -> Environment:
@@ -41,7 +39,7 @@ def _told(path: str, first: str) -> Environment:
             told = json.loads(text.document(path))
         except (ValueError, RecursionError):
             told = None
-        if isinstance(told, dict) and told.get("schema") in (REPORT, environment.SCHEMA):
-            inner = told.get("environment") if told["schema"] == REPORT else told
+        if isinstance(told, dict) and told.get("schema") in (REPORT_SCHEMA, environment.SCHEMA):
+            inner = told.get("environment") if told["schema"] == REPORT_SCHEMA else told
             return environment.read(inner, path)
     return exclusions.environment(exclusions.taken([path]))

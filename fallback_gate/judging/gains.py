@@ -24,14 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.errors import InputError, PolicyError, reason
 from fallback_gate.instruments import counters, devices, roofline
 from fallback_gate.instruments.counters.kernel import Kernel
 from fallback_gate.instruments.evidence import Evidence
 from fallback_gate.model import quantity
 from fallback_gate.model.measures import Measurement
 from fallback_gate.policy import checks, document
-from fallback_gate.policy.globs import matches
+from fallback_gate.policy.globs import matches, slashed
 from fallback_gate.policy.page import Key, Page
 
 INSTRUMENT: Final = "roofline"
@@ -67,8 +67,8 @@ def read(path: str) -> Evidence:
         with place.open("rb") as file:
             data = file.read(document.LARGEST + 1)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    page = document.read(data, path.replace("\\", "/"))
+        raise InputError(f"{path}: {reason(error)}") from None
+    page = document.read(data, slashed(path))
     entries = _entries(page)
     if problems := tuple(page.told()):
         raise PolicyError(problems)

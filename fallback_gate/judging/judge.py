@@ -68,10 +68,7 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         baseline=ruling.summary if ruling else None,
         reasons=(*exceeded, *missing, *around.open),
         notes=(
-            *([not_read(terms.files.overlooked)] if terms.files.overlooked else ()),
-            *(() if options.strict else (*unknown, *smells)),
-            *(f"{log.path}: a report of fallback-gate, not read" for log in logs if log.path not in run.logs),
-            *(f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker),
+            *_notes(run, terms, logs, (*unknown, *smells)),
             *policies.notes(policy, findings, options.today, ran=bool(processes or findings)),
             *_from_commit(terms),
             *weighed.notes,
@@ -90,6 +87,18 @@ def judge(run: Run, terms: Terms, errors: Sequence[str] = ()) -> Verdict:
         rollback=around.rollback,
         excerpts=lines_around.excerpts(findings, processes, run.sources) if options.excerpts else {},
     )
+
+
+def _notes(run: Run, terms: Terms, logs: Iterable[LogReport], doubts: Iterable[str]) -> Iterator[str]:
+    """What the reader should know of the inputs; `doubts` decide where the run is judged strictly."""
+    if terms.files.overlooked:
+        yield not_read(terms.files.overlooked)
+    if not terms.options.strict:
+        yield from doubts
+    yield from (
+        f"{log.path}: a report of fallback-gate, not read" for log in logs if log.path not in run.logs
+    )
+    yield from (f"{log}: {why}" for log, seal in run.seals.items() for why in seal.weaker)
 
 
 def judged(

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from fallback_gate.errors import reason
 from fallback_gate.model.claims import HeldRollback, Rollback
 from fallback_gate.model.environment import Environment, Version, when
 
@@ -36,8 +37,7 @@ def held(rollback: Rollback, machine: Environment | None) -> HeldRollback:
     except (FileNotFoundError, NotADirectoryError):
         return HeldRollback(rollback, "it does not exist: build it, or name the one that does")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        return HeldRollback(rollback, f"it can't be read ({why})")
+        return HeldRollback(rollback, f"it can't be read ({reason(error)})")
     built = rollback.built or written.date()
     return _aged(rollback, built, None if rollback.built else written, machine)
 

@@ -8,7 +8,7 @@ unproven. All else is for the reader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fallback_gate.instruments.evidence import Evidence
@@ -95,18 +95,7 @@ def surroundings(
         claims=claims,
         rollback=back,
         exceeded=tuple(missed(one) for one in claims if one.state is ClaimState.MISSED),
-        open=(
-            *(
-                f"the claim of {one.claim.metric} ({one.claim.place}) is not comparable: {one.why}"
-                for one in claims
-                if one.state is ClaimState.NOT_COMPARABLE and one.claim.at_least is not None
-            ),
-            *(
-                [f"the rollback {back.rollback.artefact} ({back.rollback.place}): {back.problem}"]
-                if back and back.problem
-                else []
-            ),
-        ),
+        open=tuple(_open(claims, back)),
         notes=(
             *(
                 f"no file measures {one.claim.metric}, which is claimed ({one.claim.place})"
@@ -114,13 +103,22 @@ def surroundings(
                 if one.state is ClaimState.NOT_MEASURED and one.claim.at_least is not None
             ),
             *(
-                ["the rollback was not looked at: --environment off"]
+                ("the rollback was not looked at: --environment off",)
                 if policy.rollback and not looked
-                else []
+                else ()
             ),
             *(environments.warnings(machine) if machine else ()),
         ),
     )
+
+
+def _open(claims: Iterable[HeldClaim], back: HeldRollback | None) -> Iterator[str]:
+    """What leaves the verdict unproven, a sentence each."""
+    for one in claims:
+        if one.state is ClaimState.NOT_COMPARABLE and one.claim.at_least is not None:
+            yield f"the claim of {one.claim.metric} ({one.claim.place}) is not comparable: {one.why}"
+    if back and back.problem:
+        yield f"the rollback {back.rollback.artefact} ({back.rollback.place}): {back.problem}"
 
 
 def missed(one: HeldClaim) -> str:

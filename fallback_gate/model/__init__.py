@@ -11,6 +11,7 @@ people write them) and `names` (operators as compilers spell them).
 from fallback_gate.model.event import Event, Kind, Location, Place, ProcessKey, Report, Scope, Variants
 from fallback_gate.model.verdict import (
     EXIT_CODES,
+    REPORT_SCHEMA,
     BaselineSummary,
     Class,
     CompilerProof,
@@ -44,6 +45,7 @@ __all__ = [
     "PolicySummary",
     "ProcessKey",
     "ProcessVerdict",
+    "REPORT_SCHEMA",
     "Proof",
     "Recorded",
     "Report",

@@ -186,12 +186,17 @@ def warnings(environment: Environment) -> Iterator[str]:
             "another version may have compiled them: clear the cache, or point it elsewhere"
         )
     for what, versions in (("driver", environment.drivers), ("package", environment.compilers)):
-        said: dict[str, dict[str, None]] = {}
-        for one in versions:
-            said.setdefault(one.name, {})[one.version] = None
-        for name, different in said.items():
+        for name, different in _by_name(versions).items():
             if len(different) > 1:
                 yield f"the {what} {name} differs within the run: {', '.join(different)}"
+
+
+def _by_name(versions: Iterable[Version]) -> dict[str, dict[str, None]]:
+    """The different versions of each thing, in their order."""
+    said: dict[str, dict[str, None]] = {}
+    for one in versions:
+        said.setdefault(one.name, {})[one.version] = None
+    return said
 
 
 class Changed(NamedTuple):
@@ -220,8 +225,5 @@ def _named(environment: Environment) -> Iterator[tuple[str, str]]:
     if environment.platform:
         yield "platform", ", ".join(environment.platform)
     for prefix, versions in (("driver ", environment.drivers), ("", environment.compilers)):
-        said: dict[str, dict[str, None]] = {}
-        for one in versions:
-            said.setdefault(one.name, {})[one.version] = None
-        for name, different in said.items():
+        for name, different in _by_name(versions).items():
             yield f"{prefix}{name}", ", ".join(different)

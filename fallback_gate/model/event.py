@@ -11,6 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from fallback_gate.model.measures import Cost
+from fallback_gate.model.names import spelled
 
 
 class Kind(str, Enum):
@@ -151,3 +152,15 @@ class Event:
     variants: Variants | None = None
     cost: Cost | None = None
     compile_ids: tuple[str, ...] = ()
+
+
+def operator_names(said: Report | Event) -> tuple[str, ...]:
+    """The names by which a cold entry may know the operator; where none is named, those of the message."""
+    if said.op != "*":
+        return spelled(said.op, said.names)
+    return tuple(text for text in ("*", said.id, *said.names, said.reason) if text)
+
+
+def place_of(said: Report | Event) -> Place:
+    """Where in the user's code it is."""
+    return Place(said.location.function if said.location else None, said.stack, said.files)

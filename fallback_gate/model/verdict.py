@@ -15,6 +15,8 @@ from fallback_gate.model.exclusions import Exclusions
 from fallback_gate.model.inputs import EntryUse, Excerpt, PolicyChange, Repository, Revision, RulesFile
 from fallback_gate.model.measures import Measured
 
+REPORT_SCHEMA = "fallback-gate/1"  # of the JSON report: it grows by adding keys only
+
 
 class State(str, Enum):
     """What a log says about the absence of one kind of fallback."""

@@ -223,11 +223,7 @@ def _names(entry: Entry, key: str) -> bool:
 def _unknown_compilers(entry: Entry, compilers: set[str]) -> str | None:
     """The entry's globs over compilers, where none of them matches one that is known."""
     asked = entry.asks().get("compiler", ())
-    if any(called(glob, compilers) for glob in asked):
-        return None
     lower = tuple(glob.lower() for glob in asked)
-    return (
-        None
-        if not asked or any(globs.matches(lower, name.lower()) for name in compilers)
-        else " | ".join(asked)
-    )
+    known = any(called(glob, compilers) for glob in asked)
+    known = known or any(globs.matches(lower, name.lower()) for name in compilers)
+    return None if known or not asked else " | ".join(asked)

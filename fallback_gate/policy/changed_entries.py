@@ -16,6 +16,7 @@ from fallback_gate.model.inputs import Direction, PolicyChange
 from fallback_gate.model.measures import Limit
 from fallback_gate.policy import globs
 from fallback_gate.policy.changed_figures import looser
+from fallback_gate.policy.changed_values import number
 from fallback_gate.policy.cover import covers
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry, Policy, UnhotEntry
 
@@ -209,7 +210,7 @@ def _terms(old: X, new: X) -> str:
     if old.expires != new.expires:
         parts.append(f"{_until(old)} -> {_until(new)}")
     if _count(old) != _count(new):
-        parts.append(f"max_count {_number(_count(old))} -> {_number(_count(new))}")
+        parts.append(f"max_count {number(_count(old))} -> {number(_count(new))}")
     return ", ".join(parts)
 
 
@@ -219,10 +220,6 @@ def _also(terms: str) -> str:
 
 def _until(entry: X) -> str:
     return f"until {entry.expires}" if entry.expires else "without an end"
-
-
-def _number(count: int | None) -> str:
-    return "none" if count is None else str(count)
 
 
 def _count(entry: Entry) -> int | None:

@@ -20,13 +20,9 @@ def unlisted(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
     """What becomes of what no entry names: block, warn up to a share of the step, warn."""
 
     def level(policy: Policy) -> float:
-        return (
-            2.0
-            if policy.unlisted == "warn"
-            else -1.0
-            if policy.unlisted_share is None
-            else policy.unlisted_share
-        )
+        if policy.unlisted == "warn":
+            return 2.0
+        return -1.0 if policy.unlisted_share is None else policy.unlisted_share
 
     def text(policy: Policy) -> str:
         share = policy.unlisted_share
@@ -43,10 +39,11 @@ def budgets(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
         was, now = old.budgets.get(name), new.budgets.get(name)
         if was != now:
             direction = LOOSENED if now is None or (was is not None and now > was) else TIGHTENED
-            yield PolicyChange(direction, f"budgets.{name}", f"{_number(was)} -> {_number(now)}")
+            yield PolicyChange(direction, f"budgets.{name}", f"{number(was)} -> {number(now)}")
 
 
-def _number(count: int | None) -> str:
+def number(count: int | None) -> str:
+    """A limit as a number; `none` where there is none."""
     return "none" if count is None else str(count)
 
 
@@ -107,7 +104,7 @@ def ranks(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:
     was, now = old.expect_ranks, new.expect_ranks
     if was != now:
         direction = LOOSENED if (now or 0) < (was or 0) else TIGHTENED
-        yield PolicyChange(direction, "expect.ranks", f"{_number(was)} -> {_number(now)}")
+        yield PolicyChange(direction, "expect.ranks", f"{number(was)} -> {number(now)}")
 
 
 def logs(old: Policy, new: Policy, today: date) -> Iterator[PolicyChange]:

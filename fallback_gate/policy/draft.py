@@ -82,7 +82,7 @@ def _file(key: str, name: str, events: Sequence[Event]) -> str | None:
     """A glob over the file of a function that many files have, where all reports are in one."""
     places = {event.location.file if event.location else None for event in events}
     file = places.pop()
-    last = (file or "").replace("\\", "/").rpartition("/")[2]
+    last = globs.slashed(file or "").rpartition("/")[2]
     generic = globs.matches(GENERIC, name.rpartition(".")[2])
     if key != "function" or not generic or places or not last or globs.flaw(last) is not None:
         return None

@@ -26,10 +26,10 @@ def limits(findings: Sequence[Finding], policy: Policy) -> Limits:
     exceeded: list[str] = []
     open_: list[str] = []
     for what, limit, events in _limited(findings, policy):
-        sites, rank = worst(events)
+        most, rank = worst(events)
         where = "" if rank is None else f" on rank {rank}"
-        counted = f"{sites} site{'' if sites == 1 else 's'}{where}"
-        if sites > limit:
+        counted = f"{sites(most)}{where}"
+        if most > limit:
             exceeded.append(f"{what} is {limit}, exceeded by {counted}")
         elif any(event.count_is_lower_bound for event in events):
             open_.append(f"{what} is {limit}, met by at least {counted}: the compiler says it once for many")
@@ -47,15 +47,20 @@ def _limited(findings: Sequence[Finding], policy: Policy) -> Iterable[tuple[str,
             yield f"max_count of the cold entry {entry}", entry.max_count, events
 
 
+def sites(count: int) -> str:
+    """`1 site`, `3 sites`."""
+    return f"{count} site{'' if count == 1 else 's'}"
+
+
 def worst(events: Iterable[Event]) -> tuple[int, int | None]:
     """The distinct sites in the rank that has most, and that rank."""
-    sites: Counter[int | None] = Counter()
+    found: Counter[int | None] = Counter()
     for event in events:
         ranks: set[int | None] = {process.rank for process in event.processes} or set(event.ranks) or {None}
         for rank in ranks:
-            sites[rank] += event.sites
-    if not sites:
+            found[rank] += event.sites
+    if not found:
         return 0, None
-    in_order = sorted(sites, key=lambda rank: -1 if rank is None else rank)
-    most = max(in_order, key=lambda rank: sites[rank])
-    return sites[most], most
+    in_order = sorted(found, key=lambda rank: -1 if rank is None else rank)
+    most = max(in_order, key=lambda rank: found[rank])
+    return found[most], most

@@ -16,7 +16,7 @@ from glob import escape
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from fallback_gate.errors import PolicyError
+from fallback_gate.errors import PolicyError, reason
 from fallback_gate.model import PolicySummary
 from fallback_gate.policy import document, shipped
 from fallback_gate.policy.checks import nearest
@@ -106,8 +106,7 @@ class _Family:
         except IsADirectoryError:
             return f"the policy {shown(reference)} is a folder; name a file"
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            return f"the policy {shown(reference)} can't be read ({why}); name a readable file"
+            return f"the policy {shown(reference)} can't be read ({reason(error)}); name a readable file"
 
     def _hint(self, reference: str) -> str:
         """What may be meant by a file that is not there."""

@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import date
 
 from fallback_gate.model import Class, Decision, Event, Finding, Place, Scope, Variants, names
+from fallback_gate.model.event import operator_names, place_of
 from fallback_gate.policy import globs
 from fallback_gate.policy.entry import ColdEntry, HotEntry, Policy
 
@@ -36,13 +37,9 @@ def judge(event: Event, policy: Policy, today: date) -> Finding:
     for hot in policy.hot:
         untold = hot_untold(hot, event)
         if untold is not None:
-            why = (
-                f"the log does not tell the {' and '.join(untold)}, so the entry counts as matched"
-                if untold
-                else _MORE
-                if event.variants and event.variants.overflowed
-                else None
-            )
+            why = _MORE if event.variants and event.variants.overflowed else None
+            if untold:
+                why = f"the log does not tell the {' and '.join(untold)}, so the entry counts as matched"
             return Finding(event, Class.HOT, Decision.BLOCKED, hot.rule, why)
     hides = bool(policy.hot) and event.scope in _HIDES
     cold = _allowed_by(event, policy, today, by_name=hides)
@@ -112,13 +109,7 @@ def _variants(event: Event) -> Variants:
     """What the reports of an event say; where they agree, what the event says."""
     if event.variants is not None:
         return event.variants
-    if event.op == "*":
-        said: tuple[str, ...] = ("*", event.id, *event.names, *([event.reason] if event.reason else ()))
-    else:
-        said = names.spelled(event.op, event.names)
-    at = event.location.function if event.location else None
-    place = Place(at, event.stack, event.files)
-    return Variants((said,), event.names, (event.layer,), (place,))
+    return Variants((operator_names(event),), event.names, (event.layer,), (place_of(event),))
 
 
 def _overflowed(event: Event, *fields: str) -> bool:

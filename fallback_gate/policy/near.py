@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fallback_gate.model import Class, Event, Finding
+from fallback_gate.policy.cover import NAMING
 from fallback_gate.policy.entry import ColdEntry, Entry, HotEntry
-from fallback_gate.policy.globs import is_wild
+from fallback_gate.policy.globs import is_wild, slashed
 from fallback_gate.policy.match import cold_matches, hot_untold
 
-NAMING = ("op", "function", "file", "layer")
 MOST_EVENTS = 300  # that are looked at one by one
 MOST_NAMES = 2000
 _ALIKE = 0.85  # of 1, as difflib weighs it
@@ -125,7 +125,7 @@ def _has_space(name: str, key: str) -> bool:
 def _core(name: str, key: str, whole: bool) -> str:
     """The letters of a name that are compared: `GateAttn`, `gate-attn` and `moe::gate_attn` have the same."""
     if key == "file":
-        name = name.replace("\\", "/").rpartition("/")[2]
+        name = slashed(name).rpartition("/")[2]
     elif not whole:
         name = name.rpartition("::")[2] if "::" in name else name.rpartition(".")[2]
     return "".join(filter(str.isalnum, name.lower()))[:200]

@@ -9,6 +9,7 @@ import json
 
 from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.reports import layout, safe, words
+from fallback_gate.reports.dump import plain, without_commands
 
 
 def render(baseline: Baseline) -> str:
@@ -16,30 +17,26 @@ def render(baseline: Baseline) -> str:
     head = {
         "schema": BASELINE_SCHEMA,
         "tool": {"name": "fallback-gate", "version": baseline.tool_version},
-        "policy": {"name": _plain(baseline.policy.name), "sha256": baseline.policy.sha256},
+        "policy": {"name": plain(baseline.policy.name), "sha256": baseline.policy.sha256},
     }
     lines = ",\n".join(f"    {json.dumps(_entry(entry))}" for entry in sorted(baseline.entries))
     body = "".join(f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items())
     entries = f"[\n{lines}\n  ]" if lines else "[]"
     text = f'{{\n{body}  "entries": {entries}\n}}\n'
-    return text.replace("##", "#\\u0023")
+    return without_commands(text)
 
 
 def _entry(entry: Held) -> dict[str, str | int]:
     return {
-        "compiler": _plain(entry.compiler),
+        "compiler": plain(entry.compiler),
         "kind": entry.kind,
-        "op": _plain(entry.op),
-        "file": _plain(entry.file),
-        "function": _plain(entry.function),
+        "op": plain(entry.op),
+        "file": plain(entry.file),
+        "function": plain(entry.function),
         "class": entry.held_as,
         "sites": entry.sites,
         "fingerprint": entry.fingerprint,
     }
-
-
-def _plain(text: str) -> str:
-    return safe.json_text(safe.redact(text))
 
 
 def table(baseline: Baseline, width: int) -> str:

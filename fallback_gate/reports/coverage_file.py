@@ -16,7 +16,7 @@ from typing import Any
 
 from fallback_gate.model import Scope
 from fallback_gate.model.matrix import SCHEMA, Cell, Matrix
-from fallback_gate.reports import safe
+from fallback_gate.reports.dump import plain
 
 
 def render(matrix: Matrix) -> str:
@@ -27,27 +27,23 @@ def render(matrix: Matrix) -> str:
 
 def _data(cell: Cell) -> dict[str, Any]:
     further = {
-        "by": [_text(name) for name in cell.by],
+        "by": [plain(name) for name in cell.by],
         "microseconds": _rounded(cell.microseconds),
         "shared": cell.shared,
         "floor": _rounded(cell.floor),
-        "names": [_text(name) for name in cell.names],
-        "functions": [_text(name) for name in cell.functions],
+        "names": [plain(name) for name in cell.names],
+        "functions": [plain(name) for name in cell.functions],
         "kind": cell.kind.value if cell.kind else None,
         "scope": cell.scope.value if cell.scope is not Scope.OPERATOR else None,
-        "reason": _text(cell.reason) if cell.reason else None,
+        "reason": plain(cell.reason) if cell.reason else None,
     }
-    place = {key: _text(value) for key, value in cell.place._asdict().items() if key != "column"}
+    place = {key: plain(value) for key, value in cell.place._asdict().items() if key != "column"}
     said = {
         key: value
         for key, value in further.items()
         if value is not None and value is not False and value != []
     }
     return {**place, "column": cell.column.value, **said}
-
-
-def _text(said: str) -> str:
-    return safe.json_text(safe.redact(said))
 
 
 def _rounded(value: float | None) -> float | None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from fallback_gate.model import Outcome
 from fallback_gate.model.matrix import Cell, Column, Held
 from fallback_gate.reports import coverage_report as told
 from fallback_gate.reports import html_page, words
@@ -32,7 +31,6 @@ MEANINGS: Final = {
     Column.FALLBACK: "the framework's eager kernel, a reference kernel, or another device",
     Column.UNKNOWN: "it ran, and nothing tells whose kernel it is",
 }
-_TONES: Final = {Outcome.PASS: "good", Outcome.UNPROVEN: "care", Outcome.BLOCKED: "bad"}
 
 
 def render(held: Held) -> str:
@@ -42,7 +40,7 @@ def render(held: Held) -> str:
     page = pages.get_template("coverage.html.j2").render(
         content_security_policy=html_page.policy(style),
         style=Markup(style),
-        tone=_TONES.get(held.outcome, "bad"),
+        tone=html_page.TONES[held.outcome],
         answer=held.outcome.value.upper(),
         exit_code=held.exit_code,
         headline=told.headline(held),

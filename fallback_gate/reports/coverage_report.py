@@ -16,7 +16,7 @@ from fallback_gate.model import Outcome
 from fallback_gate.model.matrix import Cell, Column, Held, Read, Red
 from fallback_gate.reports import layout, safe, words
 from fallback_gate.reports.dump import dump
-from fallback_gate.reports.sheet import Sheet
+from fallback_gate.reports.sheet import STYLES, Sheet
 
 SCHEMA: Final = "fallback-gate/coverage-1"
 MOST_ROWS = 40
@@ -25,8 +25,6 @@ HEADS: Final = ("operator", "shape", "type", "back end", "column", "us a step", 
 BACKEND, BY = HEADS.index("back end"), HEADS.index("by")
 WIDE = 120  # columns of a terminal that has room for the kernels
 WIDTHS: Final = (36, 28, 8, 16, 18, 12, 26, 32)  # columns of the table in the text report, at most
-_STYLES: Final = {Outcome.PASS: "bold green", Outcome.BLOCKED: "bold red", Outcome.UNPROVEN: "bold yellow"}
-_SIGNS: Final = {Outcome.PASS: "✅ PASS", Outcome.BLOCKED: "❌ BLOCKED", Outcome.UNPROVEN: "❓ UNPROVEN"}
 _ORDER: Final = {Column.FALLBACK: 0, Column.UNKNOWN: 1}
 
 
@@ -39,8 +37,7 @@ def text(
 
 
 def _lines(sheet: Sheet, held: Held, quiet: bool) -> Iterator[str]:
-    style = _STYLES.get(held.outcome, "bold")
-    yield from sheet.answer(held.outcome.value.upper(), held.exit_code, headline(held), style)
+    yield from sheet.answer(held.outcome.value.upper(), held.exit_code, headline(held), STYLES[held.outcome])
     yield from sheet.row("policy", words.sentence(held.policy.path or held.policy.name))
     for one in held.read:
         yield from sheet.row("read", words.sentence(told(one)))
@@ -192,7 +189,7 @@ def markdown(held: Held) -> str:
 
 
 def _markdown(held: Held) -> Iterator[str]:
-    yield f"### {_SIGNS.get(held.outcome, held.outcome.value)}: {safe.markdown(headline(held))}"
+    yield f"### {words.SIGNS[held.outcome]}: {safe.markdown(headline(held))}"
     yield ""
     yield f"Policy {safe.code(held.policy.path or held.policy.name)}. {safe.markdown(tally(held))}."
     if held.open:

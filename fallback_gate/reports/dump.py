@@ -12,19 +12,28 @@ from fallback_gate.reports import safe
 
 
 def dump(data: Any) -> str:
-    """ASCII text, two blanks an indent, with a line feed at its end.
+    """ASCII text, two blanks an indent, with a line feed at its end; no CI runner finds a command in it."""
+    return without_commands(json.dumps(_safe(data), indent=2, ensure_ascii=True, allow_nan=False)) + "\n"
 
-    No CI runner that prints it finds a command: of `##[name]`, which they obey anywhere in a line, the
-    second character is written as an escape, which parsers turn back.
+
+def without_commands(text: str) -> str:
+    """JSON in which no CI runner finds a command.
+
+    Of `##[name]`, which they obey anywhere in a line, the second character is written as an escape, which
+    parsers turn back.
     """
-    text = json.dumps(_safe(data), indent=2, ensure_ascii=True, allow_nan=False)
-    return text.replace("##", "#\\u0023") + "\n"
+    return text.replace("##", "#\\u0023")
+
+
+def plain(text: str) -> str:
+    """A string for JSON: redacted, and without what strict parsers refuse."""
+    return safe.json_text(safe.redact(text))
 
 
 def _safe(value: Any) -> Any:
     """The same value with every string redacted, and in types that JSON has."""
     if isinstance(value, str):
-        return safe.json_text(safe.redact(value))
+        return plain(value)
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -37,4 +46,4 @@ def _safe(value: Any) -> Any:
         return sorted(_safe(item) for item in value)
     if isinstance(value, (list, tuple)):
         return [_safe(item) for item in value]
-    return safe.json_text(safe.redact(str(value)))
+    return plain(str(value))

@@ -67,7 +67,7 @@ def _annotations(verdict: Verdict) -> Iterator[Annotation]:
 
 
 def _answer(verdict: Verdict) -> str:
-    return f"fallback-gate: {verdict.outcome.value.upper() if verdict.outcome else 'NO VERDICT'}"
+    return f"fallback-gate: {words.answer(verdict)}"
 
 
 def _finding(verdict: Verdict, level: str, group: Group) -> Annotation:

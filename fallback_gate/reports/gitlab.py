@@ -16,12 +16,11 @@ from fallback_gate.reports import safe, words
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.gaps import gaps
 from fallback_gate.reports.groups import Group, by_operator
-from fallback_gate.reports.places import Place, place, policy_place
+from fallback_gate.reports.places import NOWHERE, Place, place, policy_place
 
 DESCRIPTION_CHARACTERS = 1_000
 MOST = 5_000
 SEVERITIES = ("minor", "major", "critical", "blocker")
-NOWHERE = Place("fallback-gate.yaml", 1)  # what no place in the repository says stands where a policy would
 
 
 def render(verdict: Verdict) -> str:
@@ -77,9 +76,8 @@ def _finding(verdict: Verdict, group: Group, waived: bool) -> dict[str, Any]:
     step = f" Next: {words.sentence(event.help)}" if event.help else ""
     cost = f" Costs {told}." if (told := words.cost(event)) else ""
     waiver = ", waived" if waived and first.decision is Decision.BLOCKED else ""
-    where = words.where(event)
-    what = f"{words.title(event)}{f' at {where}' if where else ''}"
-    text = f"{what} ({first.event_class.value}{waiver}, {words.how_often(group)}){reason}.{cost}{step}"
+    facts = f"{first.event_class.value}{waiver}, {words.how_often(group)}"
+    text = f"{words.title_at(event)} ({facts}){reason}.{cost}{step}"
     if waiver or first.decision is Decision.WARNED:
         severity = "minor"
     else:

@@ -25,7 +25,6 @@ MOST_ROWS = 5_000
 MOST_PROOFS = 300
 PAGE_ROWS = 200  # of a table, before a script unfolds the rest
 MOST_SENTENCES = 200
-_TONES = {Outcome.PASS: "good", Outcome.WAIVED: "care", Outcome.UNPROVEN: "care", Outcome.BLOCKED: "bad"}
 
 
 def render(verdict: Verdict) -> str:
@@ -50,8 +49,8 @@ def _content(verdict: Verdict) -> dict[str, Any]:
     proof, found = proof_rows(verdict.processes), measured.pressing(verdict)
     entries = [part for part in parts.entries(verdict) if part[1]]
     content: dict[str, Any] = {
-        "tone": _TONES[verdict.outcome] if verdict.outcome else "bad",
-        "answer": verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT",
+        "tone": html_page.TONES[verdict.outcome],
+        "answer": words.answer(verdict),
         "exit_code": verdict.exit_code,
         "headline": headline(verdict),
         "waiver": waiver(verdict),

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from fallback_gate.model import Outcome
 from fallback_gate.reports import words
+
+TONES: Final[Mapping[Outcome | None, str]] = {
+    Outcome.PASS: "good",
+    Outcome.WAIVED: "care",
+    Outcome.UNPROVEN: "care",
+    Outcome.BLOCKED: "bad",
+    None: "bad",
+}
+"""The colours of the answer, by the names that the style sheets have for them."""
 
 
 def environment() -> Environment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +21,6 @@ from fallback_gate.reports.provenance import readers_by_log
 MOST_PLACES = 8
 TEXT_CHARACTERS = 1_000
 LINE_CHARACTERS = 400
-_ADDRESS = re.compile(r"\s*https://[^\s<>\"'\\]+")
 
 
 def card(verdict: Verdict, group: Group) -> dict[str, Any]:
@@ -38,8 +36,8 @@ def card(verdict: Verdict, group: Group) -> dict[str, Any]:
         "more_places": len(group) - MOST_PLACES if len(group) > MOST_PLACES else 0,
         "reason": safe.shorten(event.reason or "", TEXT_CHARACTERS),
         "meaning": KIND_MEANING[event.kind],
-        "next": safe.shorten(_ADDRESS.sub("", event.help), TEXT_CHARACTERS),
-        "docs": [address.strip().rstrip(".,;)") for address in _ADDRESS.findall(event.help)],
+        "next": safe.shorten(words.without_addresses(event.help), TEXT_CHARACTERS),
+        "docs": words.addresses(event.help),
         "cost": words.cost(event),
         "stack": " < ".join(event.stack[:20]),
         "rule": words.rule(first),

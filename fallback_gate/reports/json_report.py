@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fallback_gate.model import (
+    REPORT_SCHEMA,
     BaselineSummary,
     CompilerProof,
     Finding,
@@ -24,7 +25,6 @@ from fallback_gate.reports import around, safe
 from fallback_gate.reports.dump import dump
 from fallback_gate.reports.provenance import readers_by_log, rules, run_at
 
-SCHEMA = "fallback-gate/1"
 EXCERPT_CHARACTERS = 500
 
 
@@ -37,7 +37,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
     """The report as plain dicts and lists, strings as they stand in the verdict."""
     by = readers_by_log(verdict)
     return {
-        "schema": SCHEMA,
+        "schema": REPORT_SCHEMA,
         "tool": {"name": "fallback-gate", "version": verdict.tool_version},
         "verdict": verdict.outcome.value if verdict.outcome else None,
         "exit_code": verdict.exit_code,

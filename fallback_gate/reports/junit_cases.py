@@ -132,9 +132,8 @@ def _event(verdict: Verdict, finding: Finding) -> Case:
     elif finding.decision is Decision.BLOCKED:
         hot = finding.event_class is Class.HOT
         result, kind_of_failure = Result.FAILED, "hot-path-fallback" if hot else "fallback"
-        place = words.where(event)
         reason = f": {words.sentence(event.reason)}" if event.reason else ""
-        message = f"{words.title(event)}{f' at {place}' if place else ''}{reason}"
+        message = f"{words.title_at(event)}{reason}"
     elif finding.decision is Decision.ALLOWED:
         entry = finding.rule.entry if finding.rule else {}
         result, message = Result.SKIPPED, words.excuse(entry) or words.rule(finding)

@@ -9,19 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fallback_gate.model import Outcome, Verdict
+from fallback_gate.model import Verdict
 from fallback_gate.reports import layout, markdown_around, safe, words
 from fallback_gate.reports import markdown_sections as sections
 from fallback_gate.reports.gaps import gaps
 from fallback_gate.reports.headline import baseline, headline, waiver
 
 MOST_BYTES = 900 * 1024
-_SIGNS = {
-    Outcome.PASS: "✅ PASS",
-    Outcome.WAIVED: "⚠️ WAIVED",
-    Outcome.BLOCKED: "❌ BLOCKED",
-    Outcome.UNPROVEN: "❓ UNPROVEN",
-}
 _CUT = "Some sections are left out here to keep this summary small; the JSON report has everything."
 
 
@@ -52,9 +46,8 @@ def _sections(verdict: Verdict) -> Iterator[Sequence[str]]:
 
 
 def _head(verdict: Verdict) -> Iterator[str]:
-    sign = _SIGNS[verdict.outcome] if verdict.outcome else "❌ NO VERDICT"
     answer, _, more = headline(verdict).partition(". ")
-    yield f"### {sign}: {safe.markdown(safe.shorten(answer, sections.LONG))}"
+    yield f"### {words.SIGNS[verdict.outcome]}: {safe.markdown(safe.shorten(answer, sections.LONG))}"
     if more:
         yield from ("", safe.markdown(safe.shorten(more, sections.LONG)))
     pardon = waiver(verdict)

@@ -21,6 +21,10 @@ class Place(NamedTuple):
     of_user: bool = False
 
 
+NOWHERE = Place("fallback-gate.yaml", 1)
+"""For formats in which a result needs a place: where a policy would stand."""
+
+
 def place(verdict: Verdict, finding: Finding) -> Place | None:
     """The user's source frame where the log tells it, else the entry that decided, else the policy."""
     spot = finding.event.location

@@ -21,7 +21,7 @@ from fallback_gate.reports.gaps import gaps
 from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import headline, waiver
 from fallback_gate.reports.kinds import KIND_MEANING
-from fallback_gate.reports.places import Place, in_repository, place, policy_place, uri
+from fallback_gate.reports.places import NOWHERE, in_repository, place, policy_place, uri
 from fallback_gate.reports.provenance import provenance, run_at
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -30,7 +30,6 @@ MOST_BYTES = 9_000_000  # of results without indents, so that even what can't be
 MOST_SENTENCES = 200
 TEXT_CHARACTERS = 2_000
 LEFT_OUT = "fallback-gate/left-out"
-NOWHERE = Place("fallback-gate.yaml", 1)  # a result needs a place: where a policy would stand
 _LEFT_OUT_RULE = {
     "id": LEFT_OUT,
     "name": "LeftOut",
@@ -38,7 +37,6 @@ _LEFT_OUT_RULE = {
     "defaultConfiguration": {"level": "error"},
     "properties": {"tags": ["compiler-fallback"]},
 }
-_ADDRESS = re.compile(r"https://[^\s<>\"'\\]+")
 
 
 def render(verdict: Verdict, *, suppressed: bool = False) -> str:
@@ -114,7 +112,7 @@ def _rule(event: Event) -> dict[str, Any]:
     name = words.sentence(event.id)
     help_text = f"{meaning} {words.sentence(event.help)}".strip()
     known = f"More: `fallback-gate explain {name}`" if "`" not in name else ""
-    address = _ADDRESS.search(event.help)
+    address = next(iter(words.addresses(event.help)), None)
     rule: dict[str, Any] = {
         "id": name,
         "name": _pascal(event.kind.value),
@@ -128,7 +126,7 @@ def _rule(event: Event) -> dict[str, Any]:
         "properties": {"tags": ["performance", "compiler-fallback", event.kind.value]},
     }
     if address:
-        rule["helpUri"] = address[0].rstrip(".,;)")
+        rule["helpUri"] = address
     return rule
 
 
@@ -139,8 +137,7 @@ def _pascal(name: str) -> str:
 def _result(verdict: Verdict, finding: Finding, order: dict[str, int]) -> dict[str, Any]:
     event = finding.event
     spot = place(verdict, finding) or NOWHERE
-    where = words.where(event)
-    said = [f"{words.title(event)}{f' at {where}' if where else ''} ({words.how_often([finding])})."]
+    said = [f"{words.title_at(event)} ({words.how_often([finding])})."]
     said += [f"{words.sentence(event.reason)}."] if event.reason else []
     said += [f"Costs {cost}."] if (cost := words.cost(event)) else []
     said += [f"Log: {words.log_spot(event.log, event.line)}.", f"Policy: {words.rule(finding)}."]

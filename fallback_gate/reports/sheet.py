@@ -5,12 +5,21 @@ A sheet knows the terminal (its width, whether it has colour) and how much the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
+from fallback_gate.model import Outcome
 from fallback_gate.reports import layout, safe
 
 Item = TypeVar("Item")
+
+STYLES: Final[Mapping[Outcome | None, str]] = {
+    Outcome.PASS: "bold green",
+    Outcome.WAIVED: "bold yellow",
+    Outcome.BLOCKED: "bold red",
+    Outcome.UNPROVEN: "bold yellow",
+    None: "bold red",
+}
 
 LABEL_COLUMNS = 8
 MOST_LINES = 6  # of one sentence in which a log has a say

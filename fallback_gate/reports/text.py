@@ -16,16 +16,9 @@ from fallback_gate.reports.gaps import Gap, gaps, next_settings
 from fallback_gate.reports.groups import by_operator
 from fallback_gate.reports.headline import baseline, headline, waiver
 from fallback_gate.reports.provenance import readers_by_log
-from fallback_gate.reports.sheet import MOST_ROWS, Sheet
+from fallback_gate.reports.sheet import MOST_ROWS, STYLES, Sheet
 
 MOST_PROBLEMS = 5
-
-_STYLES = {
-    Outcome.PASS: "bold green",
-    Outcome.WAIVED: "bold yellow",
-    Outcome.BLOCKED: "bold red",
-    Outcome.UNPROVEN: "bold yellow",
-}
 
 
 def render(
@@ -74,9 +67,10 @@ def _full(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
 
 
 def _answer(sheet: Sheet, verdict: Verdict) -> Iterator[str]:
-    name = verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT"
-    style = _STYLES[verdict.outcome] if verdict.outcome else "bold red"
-    yield from sheet.answer(name, verdict.exit_code, headline(verdict), style, sheet.most_lines)
+    style = STYLES[verdict.outcome]
+    yield from sheet.answer(
+        words.answer(verdict), verdict.exit_code, headline(verdict), style, sheet.most_lines
+    )
 
 
 def _told_above(verdict: Verdict) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from fallback_gate.model import Class, Decision, Event, Finding, Kind, Verdict
+from fallback_gate.model import Class, Decision, Event, Finding, Kind, Outcome, Verdict
 from fallback_gate.reports import safe
 
 KIND_WORDS: Final[Mapping[Kind, str]] = {
@@ -25,8 +25,17 @@ KIND_WORDS: Final[Mapping[Kind, str]] = {
     Kind.CUDAGRAPH_SKIP: "CUDA graph skipped",
 }
 
+SIGNS: Final[Mapping[Outcome | None, str]] = {
+    Outcome.PASS: "✅ PASS",
+    Outcome.WAIVED: "⚠️ WAIVED",
+    Outcome.BLOCKED: "❌ BLOCKED",
+    Outcome.UNPROVEN: "❓ UNPROVEN",
+    None: "❌ NO VERDICT",
+}
+
 _TOLD_APART = ("why", "reason", "owner", "expires", "ticket")  # keys of an entry that select nothing
 _BLANKS = re.compile(r"[ \t\r\n]+")
+_ADDRESS = re.compile(r"\s*https://[^\s<>\"'\\]+")
 _SOURCE_LINE = re.compile(r"^(?P<file>.+):(?P<line>\d+)$", re.S)
 
 
@@ -79,6 +88,27 @@ def op(event: Event) -> str:
 def title(event: Event) -> str:
     """`gate_attn: graph break`."""
     return f"{op(event)}: {KIND_WORDS[event.kind]}"
+
+
+def title_at(event: Event) -> str:
+    """`gate_attn: graph break at model/decoder.py:42 in gate_attn`, as far as the log tells it."""
+    place = where(event)
+    return f"{title(event)} at {place}" if place else title(event)
+
+
+def answer(verdict: Verdict) -> str:
+    """The verdict in capitals: `BLOCKED`."""
+    return verdict.outcome.value.upper() if verdict.outcome else "NO VERDICT"
+
+
+def addresses(text: str) -> list[str]:
+    """The web addresses in a sentence of a rule, without the mark that ends it."""
+    return [found.strip().rstrip(".,;)") for found in _ADDRESS.findall(text)]
+
+
+def without_addresses(text: str) -> str:
+    """The sentence alone."""
+    return _ADDRESS.sub("", text)
 
 
 def cost(event: Event) -> str | None:

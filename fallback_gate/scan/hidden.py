@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from fallback_gate.patterns import GLOG
+
 # What ends a colour, and how grep begins one; what CI systems write for a secret.
 CODES = (b"[0m", b"[01;", b"[39m", b"[22m")
 MASKS = (b"***", b"EDACTED", b"edacted", b"MASKED]", b"FILTERED]", b"xxxxx")
@@ -48,7 +50,7 @@ _TAG = re.compile(rb"</?(?:b|em|mark|span)(?: [^<>\n]{0,200})?>")
 _MASK = re.compile(
     rb"(?<!\*)\*{3,4}(?!\*)|[\[<(](?:REDACTED|redacted|MASKED|FILTERED)[^\]>)\s]{0,20}[\]>)]|REDACTED|(?<!x)x{5,12}(?!x)"
 )
-_GLOG = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d")
+_GLOG = re.compile(GLOG.encode() + rb"\.\d")
 _VALUE = re.compile(r"(?i)(?:[:=] ?|//|\b(?:basic|bearer|token) )[^\w\s]?\*{3,}")
 _OPENS = rb"(?m)(?:^[ \t]*|\\n|\] )\*{3,} "
 _BANNER = re.compile(_OPENS + rb"[^*\n]{1,200}\*{3,}(?:\\n|\s*$)")

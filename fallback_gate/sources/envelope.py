@@ -172,11 +172,15 @@ def _json_line(line: str) -> str | None:
     """The text inside a line of Docker's json-file driver, or None for another line."""
     if '"log"' not in line[:4096]:
         return None
+    said = docker_record(line)
+    return None if said is None else plain(said[0].removesuffix("\n").removesuffix("\r"))
+
+
+def docker_record(line: str | bytes) -> tuple[str, object] | None:
+    """Text and stream of a line of Docker's json-file driver; None for another line."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
     text = record.get("log") if isinstance(record, dict) else None
-    if not isinstance(text, str):
-        return None
-    return plain(text.removesuffix("\n").removesuffix("\r"))
+    return (text, record.get("stream")) if isinstance(text, str) else None

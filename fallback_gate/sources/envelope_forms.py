@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fallback_gate.patterns import GLOG
+
 
 class Form(NamedTuple):
     """One envelope. A pattern that is slow to fail `needs` a text that each of its lines holds."""
@@ -35,7 +37,6 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 _PROGRAM = r"[\w./@+-]{1,128}"
 _CHUNK = r"[\d.]+[kMGTP]?"
-_TORCH = rf"[VDIWEC]\d{{4}} {_CLOCK}"
 # What compilers and loggers themselves put in brackets at the start of a line: no branch.
 _OWN = (
     r"(?:(?:[A-Z]|TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL"
@@ -246,7 +247,7 @@ FORMS = (
     Form(
         "jenkins-branch",
         r"\[(?P<branch>[A-Za-z][\w .:-]{0,60})\] (?="
-        rf'{_TORCH}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+        rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
         + re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
         + ")",
         (

@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
-from fallback_gate.errors import Unreadable
+from fallback_gate.errors import Unreadable, reason
 from fallback_gate.sources import archive
 from fallback_gate.sources.names import is_url, real, shown
 from fallback_gate.sources.own import is_report
@@ -124,7 +124,7 @@ class _Search:
                 head = file.read(4)
                 is_own = not named and is_report(file)
         except (OSError, ValueError) as error:
-            self.errors.append(f"{shown(path)}: can't be read: {getattr(error, 'strerror', None) or error}")
+            self.errors.append(f"{shown(path)}: can't be read: {reason(error)}")
             return
         if head.startswith(archive.MAGIC) and (named or path.suffix.lower() == ".zip"):
             with open(place, "rb") as opened:
@@ -266,7 +266,7 @@ class _Search:
         except NotADirectoryError:
             return []
         except OSError as error:
-            self.errors.append(f"{shown(folder)}: the folder can't be read: {error.strerror or error}")
+            self.errors.append(f"{shown(folder)}: the folder can't be read: {reason(error)}")
             return []
 
 

@@ -10,14 +10,13 @@ waiting for its end is bounded by `MOST_HELD`: beyond it, the pieces stay as the
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
-from fallback_gate.sources.envelope import FILLER, unwrap
+from fallback_gate.sources.envelope import FILLER, docker_record, unwrap
 from fallback_gate.sources.reader import LONGEST
 
 MOST_HELD = 4 << 20  # bytes
@@ -155,15 +154,12 @@ def _docker(line: bytes) -> _Piece | None:
     writer = _around(line, at, b'{"log"') if at >= 0 else None
     if writer is None:
         return None
-    try:
-        said = json.loads(line[at:])
-    except (ValueError, RecursionError):
+    said = docker_record(line[at:])
+    if said is None:
         return None
-    text = said.get("log") if isinstance(said, dict) else None
-    if not isinstance(text, str):
-        return None
+    text, stream = said
     part = text.removesuffix("\n").replace("\n", " ").encode("utf-8", "replace")
-    return _Piece((*writer, str(said.get("stream"))), True, not text.endswith("\n"), part, line[:at] + part)
+    return _Piece((*writer, str(stream)), True, not text.endswith("\n"), part, line[:at] + part)
 
 
 def _may_hold_docker(block: bytes) -> bool:

@@ -117,17 +117,17 @@ def commitment(secret: str) -> str:
 
 def header(facts: Mapping[str, Any]) -> bytes:
     """The first line of a sealed log."""
-    return _line({HEADER: FORM, **facts}).encode() + b"\n"
+    return line({HEADER: FORM, **facts}).encode() + b"\n"
 
 
 def trailer(facts: Mapping[str, Any], running: Hash, keyed: bool) -> bytes:
     """The last line; `running` has taken in all bytes before it."""
-    opened = f'{_line({TRAILER: FORM, **facts})[:-1]}, "{HMAC if keyed else SHA256}": "'.encode()
+    opened = f'{line({TRAILER: FORM, **facts})[:-1]}, "{HMAC if keyed else SHA256}": "'.encode()
     running.update(opened)
     return opened + running.hexdigest().encode() + END
 
 
-def _line(facts: Mapping[str, Any]) -> str:
+def line(facts: Mapping[str, Any]) -> str:
     """JSON on one line in ASCII, in which no CI runner that shows it finds a command."""
     return json.dumps(facts, ensure_ascii=True).replace("##", "#\\u0023")
 

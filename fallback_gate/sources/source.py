@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from fallback_gate.errors import Unreadable
+from fallback_gate.errors import Unreadable, reason
 from fallback_gate.sources import archive, compression
 from fallback_gate.sources.envelope import GOES_ON, feeds
 from fallback_gate.sources.later import Later
@@ -153,7 +153,7 @@ class Source(NamedTuple):
             try:
                 file = stack.enter_context(open(self.file, "rb", buffering=0))
             except (OSError, ValueError) as error:
-                raise Unreadable(f"can't be opened: {getattr(error, 'strerror', None) or error}") from error
+                raise Unreadable(f"can't be opened: {reason(error)}") from error
             if self.member:
                 yield archive.open_member(file, self.member, limit)
             else:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fallback_gate.compilers import READERS
-from fallback_gate.events.fingerprint import fingerprint
+from fallback_gate.events.fingerprint import fingerprint, place
 from fallback_gate.model import (
     BaselineSummary,
     Class,
@@ -27,18 +27,10 @@ from fallback_gate.model import (
     Verdict,
 )
 from fallback_gate.model.history import Baseline, Held
-from fallback_gate.model.names import function
-from fallback_gate.policy.limits import worst
+from fallback_gate.policy.limits import sites, worst
 
 REASON = "it was there when the baseline was made"
 _Sites = dict[tuple[str, str], int]  # by fingerprint and what the policy calls it
-
-
-def place(location: Location | None) -> tuple[str, str]:
-    """The file's name and the function, as a fingerprint covers them."""
-    if location is None:
-        return "", ""
-    return (location.file or "").replace("\\", "/").rsplit("/", 1)[-1], function(location.function or "")
 
 
 def nameless(event: Event) -> bool:
@@ -101,8 +93,8 @@ def judge(baseline: Baseline, findings: Sequence[Finding]) -> Ruling:
     fewer = sum(sites < known.get(key, 0) for key, sites in now.items())
     stayed = [f for f in judged if f.event_class is not Class.HOT and f.decision is Decision.ALLOWED]
     open_ = (
-        f"the baseline holds {_sites(_all_sites(known, f.event.fingerprint))} of {f.event.op} "
-        f"({f.event.kind.value}), met by at least {_sites(f.event.sites)}: the compiler says it once for many"
+        f"the baseline holds {sites(_all_sites(known, f.event.fingerprint))} of {f.event.op} "
+        f"({f.event.kind.value}), met by at least {sites(f.event.sites)}: the compiler says it once for many"
         for f in stayed
         if f.event.count_is_lower_bound
     )
@@ -140,7 +132,7 @@ def _judged(finding: Finding, path: str, known: _Sites, now: _Sites) -> Finding:
         here, there = now[as_unlisted], known.get(as_unlisted, 0)
     if here > there:
         if there:
-            return _new(finding, f"{_sites(here)}, and the baseline {path} holds {there}")
+            return _new(finding, f"{sites(here)}, and the baseline {path} holds {there}")
         if (print_, Class.COLD.value) in known and finding.event_class is Class.UNLISTED:
             return _new(finding, f"the baseline {path} holds it as cold, and no cold entry allows it now")
         return _new(finding, f"new: it is not in the baseline {path}")
@@ -152,10 +144,6 @@ def _judged(finding: Finding, path: str, known: _Sites, now: _Sites) -> Finding:
 
 def _new(finding: Finding, why: str) -> Finding:
     return replace(finding, decision=Decision.BLOCKED, why=why)
-
-
-def _sites(count: int) -> str:
-    return f"{count} site{'' if count == 1 else 's'}"
 
 
 def notes(summary: BaselineSummary, policy_sha256: str | None, proven: bool) -> list[str]:

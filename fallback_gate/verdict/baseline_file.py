@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fallback_gate.errors import PolicyError
+from fallback_gate.errors import PolicyError, reason
 from fallback_gate.model import Class, PolicySummary
 from fallback_gate.model.history import BASELINE_SCHEMA, Baseline, Held
 from fallback_gate.policy import HERE, Shelf, checks, document
+from fallback_gate.policy.globs import slashed
 from fallback_gate.policy.mistaken import is_another
 from fallback_gate.policy.page import Key, Page, shown
 from fallback_gate.verdict.baseline import print_of
@@ -29,12 +30,11 @@ def load(path: str, shelf: Shelf = HERE) -> Baseline:
     try:
         data = shelf.read(path, LARGEST + 1)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
         advice = "name a baseline, or write one with `fallback-gate baseline create`"
-        raise PolicyError([f"the baseline {shown(path)} can't be read ({why}); {advice}"]) from None
+        raise PolicyError([f"the baseline {shown(path)} can't be read ({reason(error)}); {advice}"]) from None
     if len(data) > LARGEST:
         raise PolicyError([f"the baseline {shown(path)} is larger than {LARGEST >> 20} MiB"])
-    name = shelf.named(path.replace("\\", "/"))
+    name = shelf.named(slashed(path))
     page = _quick(data, name)
     found = _checked(page, shelf.named(path))
     if page.problems and len(data) <= document.LARGEST:

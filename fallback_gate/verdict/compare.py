@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from fallback_gate.events.fingerprint import place
 from fallback_gate.model import Class, Event, Finding, Kind, State, Verdict
 from fallback_gate.model import environment as environments
 from fallback_gate.model.environment import Changed
 from fallback_gate.model.history import WORSE, Change, Comparison, Fallback, Moved, Number, Side, Step
 from fallback_gate.model.names import spellings
 from fallback_gate.policy.limits import worst
-from fallback_gate.verdict.baseline import place
+from fallback_gate.verdict.decide import few
 from fallback_gate.verdict.past_report import PastReport
 
 WORSE_EXIT, UNPROVEN_EXIT = 1, 3
@@ -216,8 +217,7 @@ def _open(old: Side, new: Side, changes: Iterable[Change]) -> Iterable[str]:
     if absent:
         yield f"the new run does not show {', '.join(absent)} at work, so that what is gone may not have run"
     if ranks := sorted(set(old.ranks) - set(new.ranks)):
-        listed = ", ".join(map(str, ranks[:8])) + (" ..." if len(ranks) > 8 else "")
-        yield f"the new run does not show {len(ranks)} ranks of the old one: {listed}"
+        yield f"the new run does not show {len(ranks)} ranks of the old one: {few(ranks)}"
     if new.processes < old.processes:
         fewer = f"{new.processes} of {old.processes} processes that compiled without a rank"
         yield f"the new run shows {fewer}: a log of it may be missing"

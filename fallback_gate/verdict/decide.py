@@ -34,9 +34,13 @@ def expectations(
     for number, who in dict(asked).items():
         absent = sorted(set(range(number)) - ranks)
         if absent:
-            listed = ", ".join(map(str, absent[:8])) + (" ..." if len(absent) > 8 else "")
-            missing.append(f"{who} expects {number} ranks; in no log are {len(absent)}: {listed}")
+            missing.append(f"{who} expects {number} ranks; in no log are {len(absent)}: {few(absent)}")
     return missing
+
+
+def few(ranks: Sequence[int]) -> str:
+    """The first of these ranks."""
+    return ", ".join(map(str, ranks[:8])) + (" ..." if len(ranks) > 8 else "")
 
 
 def _unknown(name: str, known: Collection[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fallback_gate.errors import InputError, PolicyError
 from fallback_gate.model import (
+    REPORT_SCHEMA,
     Class,
     Decision,
     Event,
@@ -33,9 +34,9 @@ from fallback_gate.model.history import Number
 from fallback_gate.model.measures import State as Standing
 from fallback_gate.policy import checks
 from fallback_gate.policy.checks import nearest
+from fallback_gate.policy.globs import slashed
 from fallback_gate.policy.page import Key, Page, shown
 
-SCHEMA = "fallback-gate/1"
 LARGEST = 64 << 20  # bytes
 NEEDED = ("verdict", "processes", "events")
 _CLASSES = {one.value: one for one in Class}
@@ -69,7 +70,7 @@ def is_report(path: str) -> bool:
             head = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
     except OSError:
         return False
-    return head.startswith(b"{") and f'"{SCHEMA}"'.encode() in head
+    return head.startswith(b"{") and f'"{REPORT_SCHEMA}"'.encode() in head
 
 
 def read(path: str) -> PastReport:
@@ -81,7 +82,7 @@ def read(path: str) -> PastReport:
         raise InputError(f"the report {shown(path)} can't be read ({error.strerror})") from None
     if len(data) > LARGEST:
         raise InputError(f"the report {shown(path)} is larger than {LARGEST >> 20} MiB")
-    page = Page(path.replace("\\", "/"))
+    page = Page(slashed(path))
     try:
         page.value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -94,8 +95,10 @@ def read(path: str) -> PastReport:
 
 def _report(page: Page, path: str) -> PastReport:
     top = _mapping(page, (), page.value)
-    if top.get("schema") != SCHEMA:
-        page.complain((), f"the schema is {shown(top.get('schema'))}", f"name a JSON report of {SCHEMA}")
+    if top.get("schema") != REPORT_SCHEMA:
+        page.complain(
+            (), f"the schema is {shown(top.get('schema'))}", f"name a JSON report of {REPORT_SCHEMA}"
+        )
         top = {}
     for name in (name for name in NEEDED if top and name not in top):
         page.complain((), f"the key {name} is missing", "name the whole report, as `check` wrote it")
@@ -183,7 +186,7 @@ def _mappings(value: object) -> list[dict[str, Any]]:
 def _mapping(page: Page, key: Key, value: object) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    page.complain(key, "must be a mapping", f"name a JSON report of {SCHEMA}")
+    page.complain(key, "must be a mapping", f"name a JSON report of {REPORT_SCHEMA}")
     return {}
 
 

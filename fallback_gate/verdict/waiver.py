@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from fallback_gate.errors import PolicyError
+from fallback_gate.errors import PolicyError, reason
 from fallback_gate.model import Decision, Finding, Outcome, WaiverSummary
 from fallback_gate.policy import HERE, Shelf, checks, document
+from fallback_gate.policy.globs import slashed
 from fallback_gate.policy.mistaken import is_another
 from fallback_gate.policy.page import BROKEN, Page, shown
 
@@ -36,9 +37,9 @@ def load(path: str, shelf: Shelf = HERE) -> Waiver:
     try:
         data = shelf.read(path, document.LARGEST + 1)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise PolicyError([f"the waiver {shown(path)} can't be read ({why}); name a readable file"]) from None
-    page = document.read(data, shelf.named(path.replace("\\", "/")))
+        why = f"can't be read ({reason(error)}); name a readable file"
+        raise PolicyError([f"the waiver {shown(path)} {why}"]) from None
+    page = document.read(data, shelf.named(slashed(path)))
     waiver = _checked(page, shelf.named(path))
     problems = tuple(page.told())
     if problems or waiver is None:

@@ -18,13 +18,13 @@ Wording seen in the source of TensorFlow 1.14 to 2.17 and in public logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Marker, Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
 NAME = "tf_trt"
@@ -126,18 +126,12 @@ CANDIDATES = Marker(
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Engines are made as the model runs: no line shows the end."""
-    why = "engines are made as the model runs, and no line shows the end"
-    return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
-
-
 READER = Reader(
     name=NAME,
     rules=(NOT_CONVERTED, KEPT, NATIVE),
     markers=(CANDIDATES,),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended("engines are made as the model runs, and no line shows the end", SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="partly: native runs of an engine are warned of a few times only",

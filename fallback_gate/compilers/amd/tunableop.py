@@ -20,12 +20,13 @@ Wording seen in the source of 2.3 to 2.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Marker, Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import BEFORE, BEHIND, Pattern
 from fallback_gate.scan.record import Record
 
@@ -95,20 +96,14 @@ LOADED = Marker(
     ignores=("We are reading tuning results from the file",),
 )
 SETTING = "PYTORCH_TUNABLEOP_VERBOSE=3, and a marker in the policy for the end of the run"
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """Products are met while the program runs; no line shows the last one."""
-    why = "a product is named when it is first met at a high verbosity only, and nothing shows the last one"
-    return {Kind.UNTUNED_CONFIG: Proof(State.UNPROVEN, why, None, SETTING)}
-
+WHY = "a product is named when it is first met at a high verbosity only, and nothing shows the last one"
 
 READER = Reader(
     name=NAME,
     rules=(NO_RESULT, REJECTED),
     markers=(LOADED,),
     required=frozenset({Kind.UNTUNED_CONFIG}),
-    prove=prove,
+    prove=shared.unended(WHY, SETTING, Kind.UNTUNED_CONFIG),
     setting=SETTING,
     manual=__doc__,
     silent="partly: a results file that is thrown away is warned of, single products are not",

@@ -16,11 +16,10 @@ Wording from MindIE-LLM's source of 2026.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.ascend.names import fixed
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
 
 NAME = "mindie"
 
@@ -45,20 +44,14 @@ LARGE_BATCH = Rule(
 
 REQUIRED = frozenset({Kind.CUDAGRAPH_SKIP})
 SETTING = "MINDIE_LOG_LEVEL=info, and a marker in the policy for the line that ends the run"
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """The default level does not show such batches."""
-    why = "MindIE says it at INFO, and no line shows that this level was on for the whole run"
-    return {Kind.CUDAGRAPH_SKIP: Proof(State.UNOBSERVABLE, why, None, SETTING)}
-
+WHY = "MindIE says it at INFO, and no line shows that this level was on for the whole run"
 
 READER = Reader(
     name=NAME,
     rules=(LARGE_BATCH,),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unshown(WHY, SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="yes: it is said at INFO",

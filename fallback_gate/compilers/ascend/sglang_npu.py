@@ -16,11 +16,10 @@ Wording from SGLang 0.5.23.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.ascend.names import fixed, of_op
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
 
 NAME = "sglang.npu"
 
@@ -58,20 +57,14 @@ GENERIC_ROPE = Rule(
 )
 
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A warning that is printed once for equal shapes, and no line when all is well."""
-    why = "the warning is printed once for each text, and no line tells that all weights were cast"
-    return {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why)}
-
+WHY = "the warning is printed once for each text, and no line tells that all weights were cast"
 
 READER = Reader(
     name=NAME,
     rules=(PLAIN_FORMAT, GENERIC_ROPE),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, "", *REQUIRED),
     manual=__doc__,
     silent="no",
     seen_in="0.5.23 (source)",

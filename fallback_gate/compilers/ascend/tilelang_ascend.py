@@ -17,11 +17,10 @@ Wording from the source of 2026.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.ascend.names import fixed
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
 
 NAME = "tilelang.ascend"
 
@@ -41,20 +40,14 @@ DEFAULT_POLICY = Rule(
 )
 
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG})
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """No line shows that DEBUG was on, or what became of a loop."""
-    why = "it is said at DEBUG only, and a loop that is not vectorised is not told at all"
-    return {Kind.UNTUNED_CONFIG: Proof(State.UNOBSERVABLE, why)}
-
+WHY = "it is said at DEBUG only, and a loop that is not vectorised is not told at all"
 
 READER = Reader(
     name=NAME,
     rules=(DEFAULT_POLICY,),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unshown(WHY, "", *REQUIRED),
     manual=__doc__,
     silent="yes: it is said at DEBUG, and a serial loop not at all",
     seen_in="2026 (source)",

@@ -22,11 +22,10 @@ Wording from torch_npu's source of 2026; the warning in public threads since 2.1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.ascend.names import named, of_aten
-from fallback_gate.compilers.rule import Evidence, Reader, Rule, StrictMode
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule, StrictMode
+from fallback_gate.model import Kind, Scope
 
 NAME = "torch_npu"
 _HELP = "Replace the operator by ones that the NPU has, or keep it out of the hot path."
@@ -119,20 +118,14 @@ NOT_CAPTURED = Rule(
 
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 SETTING = "TORCH_NPU_FALLBACK_CPU_DISABLE=1, and a marker in the policy for the line that ends the run"
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """No line says that the warnings were on, or that AICPU kernels were left out."""
-    why = "torch_npu warns once for each operator, and not where CANN's library uses the chip's own CPU cores"
-    return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
-
+WHY = "torch_npu warns once for each operator, and not where CANN's library uses the chip's own CPU cores"
 
 READER = Reader(
     name=NAME,
     rules=(DENIED, EXPLICIT, EAGER_BACKEND, GATHER, NOT_CAPTURED),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, SETTING, *REQUIRED),
     setting=SETTING,
     strict=(
         StrictMode(

@@ -22,12 +22,11 @@ Wording from torch_npu's source of 2026 and of 2.14.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.ascend import torch_npu_inductor_ascendc
 from fallback_gate.compilers.ascend.names import fixed, named, of_aten, of_op
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers.rule import Marker, Reader, Rule
+from fallback_gate.model import Kind, Scope
 from fallback_gate.patterns import BEHIND
 
 NAME = "torch_npu.inductor"
@@ -249,20 +248,14 @@ MARKERS = (
 )
 REQUIRED = frozenset({Kind.COMPILE_ERROR})
 SETTING = "ANIR_FALLBACK_WARNING=1"
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A kernel that could not be built may run as an FX graph without a line."""
-    why = "a kernel that AscendNPU-IR can't build runs as an FX graph without a line, unless the warning is switched on"
-    return {Kind.COMPILE_ERROR: Proof(State.UNOBSERVABLE, why, None, SETTING)}
-
+WHY = "a kernel that AscendNPU-IR can't build runs as an FX graph without a line, unless the warning is switched on"
 
 READER = Reader(
     name=NAME,
     rules=RULES,
     markers=MARKERS,
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unshown(WHY, SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="partly: AscendNPU-IR runs a kernel that failed as an FX graph without a word",

@@ -17,12 +17,13 @@ Wording from the source of PyTorch 2.4 to 2.14 and public threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -71,20 +72,14 @@ REFUSED = Rule(
 )
 
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A warning that comes once for many."""
-    why = "the warning comes once for many products, and no line says which kernel the others took"
-    return {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why, None, "CUBLASLT_LOG_LEVEL=2")}
-
+WHY = "the warning comes once for many products, and no line says which kernel the others took"
 
 READER = Reader(
     name=NAME,
     rules=(REFUSED,),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, "CUBLASLT_LOG_LEVEL=2", *REQUIRED),
     manual=__doc__,
     silent="partly: warned of once for each place in the source",
     seen_in="PyTorch 2.4 to 2.14 (source and public threads)",

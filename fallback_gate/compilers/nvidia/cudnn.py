@@ -16,10 +16,9 @@ Wording from the source of cudnn-frontend 1.x.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
 
 NAME = "cudnn"
 
@@ -41,18 +40,12 @@ REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stdout"
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A graph without an engine says nothing about the others."""
-    why = "cuDNN looks for engines as graphs come, and no line ends that"
-    return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
-
-
 READER = Reader(
     name=NAME,
     rules=(NO_ENGINE,),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended("cuDNN looks for engines as graphs come, and no line ends that", SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="yes",

@@ -19,12 +19,13 @@ Wording from the source of 0.2 to 0.6 and of 0.7.4 (https://github.com/flashinfe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
 NAME = "flashinfer"
@@ -192,20 +193,14 @@ UNFUSED = Rule(
 
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG})
 SETTING = "FLASHINFER_LOGGING_LEVEL=debug, and a marker of your own that ends the warm-up"
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A warning about one shape says nothing about the others."""
-    why = "kernels are chosen as requests come, and the warning comes once for many"
-    return {Kind.UNTUNED_CONFIG: Proof(State.UNPROVEN, why, None, SETTING)}
-
+WHY = "kernels are chosen as requests come, and the warning comes once for many"
 
 READER = Reader(
     name=NAME,
     rules=(UNTUNED, NO_MEMORY, CUDNN, LATENT, DELTA, UNFUSED),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="partly: a shape outside of the tuned range is warned of, one within it is told at DEBUG",

@@ -17,12 +17,13 @@ Wording from the source of 2.0 to 2.14.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
 NAME = "torch.sdpa"
@@ -89,18 +90,12 @@ SETTING = (
 )
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """The plain way has no line."""
-    why = "the plain way of attention is taken without a line"
-    return {Kind.SLOWER_KERNEL: Proof(State.UNOBSERVABLE, why, None, SETTING)}
-
-
 READER = Reader(
     name=NAME,
     rules=(REFUSED, NOT_COMPILED),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unshown("the plain way of attention is taken without a line", SETTING, *REQUIRED),
     setting=SETTING,
     manual=__doc__,
     silent="yes: the plain way of attention is taken without a line",

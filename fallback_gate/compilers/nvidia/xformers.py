@@ -19,13 +19,13 @@ Wording from the source of 0.0.16 to 0.0.33; of the error from public threads of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.compilers.shared import called
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import BEFORE, Pattern
 from fallback_gate.scan.record import Record
 
@@ -59,7 +59,7 @@ def without_kernel(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
     for line, below in zip(lines, lines[1:], strict=False):
         if why := _WHY.match(line.text):
             refused.append(f"{why['kernel']}: {below.text.strip()[:80]}")
-    report = called(match["op"], "memory_efficient_attention", "attention")(rule, record, match)
+    report = shared.called(match["op"], "memory_efficient_attention", "attention")(rule, record, match)
     reason = "; ".join(refused[:6]) or "no kernel takes the call"
     yield from (one._replace(reason=reason) for one in report)
 
@@ -87,20 +87,14 @@ NO_KERNEL = Rule(
 )
 
 REQUIRED = frozenset({Kind.SLOWER_KERNEL})
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """No line says which kernel a call takes."""
-    why = "xFormers does not say which kernel a call takes"
-    return {Kind.SLOWER_KERNEL: Proof(State.UNPROVEN, why, None, "python -m xformers.info")}
-
+WHY = "xFormers does not say which kernel a call takes"
 
 READER = Reader(
     name=NAME,
     rules=(NO_EXTENSIONS, NO_KERNEL),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, "python -m xformers.info", *REQUIRED),
     manual=__doc__,
     silent="partly: kernels that do not load are warned of, the choice of each call is not told",
     seen_in="0.0.16 to 0.0.33 (source and public threads)",

@@ -16,13 +16,14 @@ Wording from the source at 38327e07f6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.serving.python_log import OPENS
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
 NAME = "DeepSpeed"
@@ -77,19 +78,12 @@ SPLIT_K = Rule(
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.SLOWER_KERNEL})
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """No line ends the list, or shows that an operator's extension was used."""
-    return dict.fromkeys(
-        REQUIRED, Proof(State.UNPROVEN, "DeepSpeed does not print which of its operators were used")
-    )
-
-
 READER = Reader(
     name=NAME,
     rules=(COLLECTIVE, WORKSPACE, SPLIT_K),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended("DeepSpeed does not print which of its operators were used", "", *REQUIRED),
     manual=__doc__,
     silent="partly: warned of where an operator is replaced, not where its extension was never built",
     seen_in="0.7 to 0.18 (source)",

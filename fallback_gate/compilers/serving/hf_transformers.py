@@ -23,15 +23,15 @@ Wording seen in 5.24 (run), in the source of 4.36 to 5.x and in public logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.serving import hf_quantization
 from fallback_gate.compilers.serving.python_log import OPENS
-from fallback_gate.compilers.shared import called
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
 NAME = hf_quantization.NAME
@@ -127,7 +127,7 @@ EAGER = Rule(
         "docs: `torch.nn.functional.scaled_dot_product_attention` does not support `output_attentions=True`. Falling back to eager attention.",
     ),
     at_least=True,
-    read=lambda rule, record, match: called(
+    read=lambda rule, record, match: shared.called(
         "attention", "aten::scaled_dot_product_attention", *filter(None, (match["name"],))
     )(rule, record, match),
 )
@@ -153,23 +153,17 @@ DEQUANTISED = Rule(
         "Metal quantization requires an Apple Silicon GPU (MPS), but none is available. We will default to dequantizing the model to the original dtype.",
     ),
     ignores=("we will default to dequantizing the model to bf16",),
-    read=called("linear", "quantized_linear"),
+    read=shared.called("linear", "quantized_linear"),
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})
-
-
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A warning that is printed once says nothing about other layers, and none says that all is well."""
-    why = "Transformers does not print that a layer took its fast path, and warns once for many layers"
-    return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why)}
-
+WHY = "Transformers does not print that a layer took its fast path, and warns once for many layers"
 
 READER = Reader(
     name=NAME,
     rules=(FAST_PATH, REFERENCE, EAGER, DEQUANTISED, *hf_quantization.RULES),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(WHY, "", *REQUIRED),
     manual=__doc__,
     silent="partly: a layer without its kernels is warned of once, the first choice of attention is not told",
     seen_in="5.24 (run), 4.36 to 5.x (source and public logs)",

@@ -15,7 +15,7 @@ against a baseline (bytes), or set the thresholds for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fallback_gate.errors import Unreadable
@@ -61,31 +61,33 @@ def read(
         )
         problem = problem or (f"not comparable with the baseline: {off}" if off else None)
     found = fingerprints(form, kernels, whole, chosen)
-    measured: list[Measurement] = []
-    if found or problem is None:
-        measured.append(Measurement(INSTRUMENT, "fingerprints", float(len(found)), path))
-    for name, value, known in (
-        ("dram_share", whole.dram_pct, before.dram_pct if before else None),
-        ("tensor_share", whole.tensor_pct, before.tensor_pct if before else None),
-    ):
-        if value is not None:
-            against = known / 100 if known is not None else None
-            measured.append(Measurement(INSTRUMENT, name, value / 100, path, baseline=against))
-    if whole.bytes is not None and _all_weighed(whole):
-        moved = before.bytes if before and _all_weighed(before) else None
-        measured.append(Measurement(INSTRUMENT, "dram_bytes", whole.bytes, path, baseline=moved))
+    count = [Measurement(INSTRUMENT, "fingerprints", float(len(found)), path)]
     return Evidence(
         INSTRUMENT,
         path,
         form.name,
         text.size(path),
-        tuple(measured),
+        (*(count if found or problem is None else ()), *_measured(path, whole, before)),
         tuple(_report(one) for one in found),
         blame=frozenset(("fingerprints",)),
         problem=problem,
         notes=tuple(notes),
         details=_details(form, kernels, whole, found, chosen),
     )
+
+
+def _measured(path: str, whole: Kernel, before: Kernel | None) -> Iterator[Measurement]:
+    """Use of memory and matrix units, and the bytes that were moved where all of them were counted."""
+    for name, value, known in (
+        ("dram_share", whole.dram_pct, before.dram_pct if before else None),
+        ("tensor_share", whole.tensor_pct, before.tensor_pct if before else None),
+    ):
+        if value is not None:
+            against = known / 100 if known is not None else None
+            yield Measurement(INSTRUMENT, name, value / 100, path, baseline=against)
+    if whole.bytes is not None and _all_weighed(whole):
+        moved = before.bytes if before and _all_weighed(before) else None
+        yield Measurement(INSTRUMENT, "dram_bytes", whole.bytes, path, baseline=moved)
 
 
 def collected(path: str, device: Roof | None) -> tuple[Format, list[Kernel], str | None, list[str]]:

@@ -92,24 +92,7 @@ def summarise(timeline: Timeline, walked: tuple[list[steps.Step], str] | None = 
     whole.host_time, whole.process = regions.host_time(found), timeline.process
     whole.calls = _calls(timeline, found)
     whole.time = sum(step.end - step.start for step in found)
-    busy = []
-    for step in found:
-        seen: set[tuple[str, str]] = set()
-        called: set[str] = set()
-        before = whole.microseconds
-        for kernel in step.kernels:
-            link = links.of(kernel)
-            name, time = timeline.names[timeline.kernel_names[kernel]], timeline.kernel_times[kernel]
-            _count(whole, link, name, time)
-            if link.origin == kernels.EAGER and (part := regions.of(kernel)) is not None:
-                _add(whole.parts, part, link.origin, time)
-            seen.add((link.operator, link.origin))
-            called.update(link.stack)
-        for key in seen:
-            whole.operators[key].steps += 1
-        for frame in called:
-            whole.functions[frame].steps += 1
-        busy.append(whole.microseconds - before)
+    busy = [_count_step(whole, timeline, step, links, regions) for step in found]
     counted = {kernel for step in found for kernel in step.kernels}
     for kernel in range(len(timeline.kernel_names)):
         if kernel not in counted:
@@ -125,6 +108,28 @@ def summarise(timeline: Timeline, walked: tuple[list[steps.Step], str] | None = 
     whole.kernel_us_per_step = median(busy)
     whole.step_us = median(step.end - step.start for step in found)
     return whole
+
+
+def _count_step(
+    whole: Summary, timeline: Timeline, step: steps.Step, links: Links, regions: Regions
+) -> float:
+    """Add the kernels of one step to the whole; the microseconds that they took."""
+    seen: set[tuple[str, str]] = set()
+    called: set[str] = set()
+    before = whole.microseconds
+    for kernel in step.kernels:
+        link = links.of(kernel)
+        name, time = timeline.names[timeline.kernel_names[kernel]], timeline.kernel_times[kernel]
+        _count(whole, link, name, time)
+        if link.origin == kernels.EAGER and (part := regions.of(kernel)) is not None:
+            _add(whole.parts, part, link.origin, time)
+        seen.add((link.operator, link.origin))
+        called.update(link.stack)
+    for key in seen:
+        whole.operators[key].steps += 1
+    for frame in called:
+        whole.functions[frame].steps += 1
+    return whole.microseconds - before
 
 
 def _calls(timeline: Timeline, found: Sequence[steps.Step]) -> Counter[str]:

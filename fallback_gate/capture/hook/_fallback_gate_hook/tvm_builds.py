@@ -78,14 +78,14 @@ def _watch_fallback(module: ModuleType) -> None:
     def apply(self: Any, func: Any, *arguments: Any, **named: Any) -> Any:
         schedule = original(self, func, *arguments, **named)
         if schedule is not None and len(_FALLBACK) < 100 * MOST:
-            _FALLBACK[_name_of(func)] = None
+            _FALLBACK[_rule_applied()] = None
         return schedule
 
     patches.put(module.Fallback, "apply", apply)
     _WATCHED.append(module.__name__)
 
 
-def _name_of(func: Any) -> str:
+def _rule_applied() -> str:
     """The name of the function that a rule is applied to: the rule is not told, its caller knows."""
     frame = sys._getframe(1)
     for _ in range(8):
