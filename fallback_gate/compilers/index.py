@@ -374,6 +374,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "AutoGraph could not transform ": ("tensorflow",),
     " could not be transformed and will be executed as-is": ("tensorflow",),
     "Detected unsupported operations when trying to ": ("tensorflow",),
+    "tf2xla conversion failed while converting ": ("tensorflow",),
     "Found uncompilable node ": ("tensorflow",),
     " Unclustered nodes: ": ("tensorflow",),
     "Could not satisfy device specification ": ("tensorflow",),
