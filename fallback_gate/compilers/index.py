@@ -1124,6 +1124,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Removing partition which has ": ("torch_tensorrt",),
     "smaller than the threshold: ": ("torch_tensorrt",),
     "TRT conversion failed on the subgraph.": ("torch_tensorrt",),
+    "was specified, but model is not fully supported": ("torch_tensorrt",),
     "will run in PyTorch": ("torch_tensorrt",),
     "Falling back to PyTorch for this node": ("torch_tensorrt",),
     "; falling back to PyTorch.": ("torch_tensorrt",),
