@@ -186,6 +186,23 @@ FAILED = Rule(
     ),
 )
 
+NOT_FULL = Rule(
+    id="torch-tensorrt/not-fully-supported",
+    compiler=NAME,
+    anchor=("was specified, but model is not fully supported",),
+    pattern=r"(?P<reason>\brequire_full_compilation=True was specified, but model is not fully supported)(?!\x22)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The model has operators without a converter, and was to be compiled whole: the program ended, or went on without TensorRT.",
+    help="dryrun=True, or the log at DEBUG, names the operators.",
+    seen_in="2.14 (run), an exception",
+    matches=(
+        "AssertionError: require_full_compilation=True was specified, but model is not fully supported",
+        "export.py: Torch-TensorRT failed: AssertionError: require_full_compilation=True was specified, but model is not fully supported",
+    ),
+    ignores=('        "require_full_compilation=True was specified, but model is not fully supported"',),
+)
+
 MARKERS = (
     Marker(
         id="torch-tensorrt/dry-run",
@@ -218,7 +235,7 @@ MARKERS = (
     ),
 )
 RULES = (
-    IN_TORCH, NO_CONVERTER, OVERVIEW, TORCHSCRIPT, TRACED, SKIPPED, REMOVED, FAILED, REFUSED, COMPLEX,
+    IN_TORCH, NO_CONVERTER, OVERVIEW, TORCHSCRIPT, TRACED, SKIPPED, REMOVED, FAILED, NOT_FULL, REFUSED, COMPLEX,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "dryrun=True with the min_block_size of the release, or require_full_compilation=True"

@@ -2,8 +2,8 @@ r"""executorch: ExecuTorch's lowering: what its partitioners leave to the portab
 
     |  4 | aten_index_tensor |  0 |  4 |
 
-is a row of `get_delegation_info(graph_module).get_operator_delegation_dataframe()`, printed by `tabulate`:
-operator, occurrences in delegated graphs, occurrences in those that are not.
+is a row of `get_delegation_info(graph_module).get_operator_delegation_dataframe()`, printed by `tabulate`, by pandas
+or as CSV, with or without an index: operator, occurrences in delegated graphs, occurrences in those that are not.
 
     DEBUG:executorch.backends.xnnpack.partition.config.gemm_configs:WhyNoPartition: Node aten_mm_default was not partitioned because Expected weight to be a static param.
 
@@ -39,7 +39,7 @@ NAME = "executorch"
 LONGEST = 5_000  # lines of one table
 
 _ROW = Pattern(
-    r"^\W*\d{1,6}\W+(?P<op>[A-Za-z_](?:[\w.:]{0,199}\w)?)(?:\W+\d{1,9}\W+|\s+\.\.\.\s+)(?P<outside>\d{1,9})\W*$"
+    r"^\W*(?:\d{1,6}\W+)?(?P<op>[A-Za-z_](?:[\w.:]{0,199}\w)?)(?:\W+\d{1,9}\W+|\s+\.\.\.\s+)(?P<outside>\d{1,9})\W*$"
 )
 _RULED = Pattern(r"^(?!.*\.\.\.)\W*$")  # dots stand for rows that pandas leaves out
 _ATEN = Pattern(
@@ -108,6 +108,11 @@ _NARROW = """                  op_type  ...  occurrences_in_non_delegated_graphs
 0  aten_full_like_default  ...                                    1
 1     aten_linear_default  ...                                    0
 2                   Total  ...                                    1"""  # as pandas prints it where there is no terminal
+_PLAIN = """op_type,occurrences_in_delegated_graphs,occurrences_in_non_delegated_graphs
+aten_linear_default,2,0
+aten_sort_default,0,1
+getitem,0,2
+Total,2,3"""  # to_csv(index=False)
 _HEADER = r"\bop_type\b(?:.{0,300}occurrences_in_delegated_graphs\b.{0,100}|\s+\.\.\.\s+)occurrences_in_non_delegated_graphs"
 
 OUTSIDE = Rule(
@@ -120,7 +125,7 @@ OUTSIDE = Rule(
     meaning="No delegate takes the operator: a portable kernel computes it on the CPU.",
     help="Rewrite the operator in what the backend takes, or build it with optimised kernels (optimized_native_cpu_ops_lib).",
     seen_in="1.5 (run), printed by the program",
-    matches=(_TABLE, _NARROW),
+    matches=(_TABLE, _NARROW, _PLAIN),
     ignores=("df['occurrences_in_non_delegated_graphs'].sum()",),
     read=outside,
 )

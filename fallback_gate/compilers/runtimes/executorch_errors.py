@@ -36,13 +36,17 @@ MISSING = Rule(
     id="executorch/no-out-variant",
     compiler=NAME,
     anchor=("Missing out variants: {",),
-    pattern=r"RuntimeError: Missing out variants: \{(?P<listed>[^{}]{1,10000})\}",
+    pattern=r"(?:^|[\w:] )Missing out variants: \{(?P<listed>[^{}]{1,10000})\}",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="ExecuTorch can't lower the operator: there is no program.",
     help="Register an out variant of the operator (torch.library), or rewrite it.",
     seen_in="1.5 (run), an exception",
-    matches=("RuntimeError: Missing out variants: {'acme::gate_attn'}",),
+    matches=(
+        "RuntimeError: Missing out variants: {'acme::gate_attn'}",
+        "WARNING:export:RuntimeError Missing out variants: {'shop::fuse_gate'}",
+    ),
+    ignores=('raise RuntimeError(f"Missing out variants: {missing_out_vars}")',),
     read=missing,
 )
 

@@ -6,6 +6,8 @@ r"""jax: JAX and the XLA compiler beneath it.
 each call. A whole program runs on the CPU where the accelerator's plug-in is missing. An operation that XLA has
 no fast form for on this device is expanded: `lax.ragged_dot` on the CPU into a dense product over all groups.
 Convolutions run by a plain loop on the CPU, or on a GPU by cuDNN's fallback engines, where the fast ones refuse.
+With `jax_debug_nans` a function that gives a nan runs again without jit. An operation without a form for the
+platform is not compiled at all.
 
 **At which setting it speaks.** Callbacks: in the compiled HLO (`lowered.compile().as_text()`, or
 `--xla_dump_to`), and in a printed jaxpr. A missing plug-in: a warning where the machine has a GPU or TPU.
@@ -35,7 +37,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import jax_convolutions, mlir_places, xla_module
+from fallback_gate.compilers.runtimes import jax_convolutions, jax_errors, mlir_places, xla_module
 from fallback_gate.compilers.runtimes.jaxpr import API, HELP, MEANING, NAME, TRACED
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -204,7 +206,7 @@ def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
 
 
 _COMPILED = Pattern(r"^p?(?:jit|map)_(?P<name>.{1,200})")
-RULES = (CALLBACK, TRACED, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, *jax_convolutions.RULES)
+RULES = (CALLBACK, TRACED, NO_PLUGIN, NO_BACKEND, NO_PLATFORM, *jax_convolutions.RULES, *jax_errors.RULES)
 MARKERS = (
     Marker(
         id="jax/hlo-printed",

@@ -13,8 +13,8 @@ only, to which reference nodes do not belong; `OPENVINO_LOG_LEVEL` prints nothin
 (`Loop`, `TensorIterator`) or of an `If` is in no graph and no table: a log with one proves nothing, unless the
 policy accepts that (`proof: {accept_unobservable: [reference_kernel]}`).
 
-**What proves the end.** A graph or a table of counters that is printed whole, for reference kernels; with dynamic
-shapes, a graph that is printed after a request; for each run of `benchmark_app`, and for each model of AUTO before
+**What proves the end.** A graph or a table of counters that is printed whole, for reference kernels, in whatever
+columns (see `openvino_graphs`); with dynamic shapes, a graph that is printed after a request; for each run of `benchmark_app`, and for each model of AUTO before
 its `scheduler ending`, where the log shows these. `-pcsort simple_sort` leaves rows out, and proves nothing. No log
 shows that AUTO's devices were all tried.
 
@@ -28,7 +28,13 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.runtimes import openvino_errors, openvino_kernels, openvino_models, openvino_told
+from fallback_gate.compilers.runtimes import (
+    openvino_errors,
+    openvino_graphs,
+    openvino_kernels,
+    openvino_models,
+    openvino_told,
+)
 from fallback_gate.compilers.runtimes.openvino_kernels import NAME
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.scan.record import Record
@@ -101,6 +107,7 @@ RULES = (
 )
 MARKERS = (
     *openvino_kernels.MARKERS,
+    openvino_graphs.MARKER,
     *openvino_models.MARKERS,
     Marker(
         id="openvino/auto-selected",
@@ -123,7 +130,7 @@ BODIES = (
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """An executed graph that is printed whole shows each kernel."""
-    shown = (openvino_models.GRAPHS, openvino_models.COUNTERS)
+    shown = openvino_models.TABLES
     states = {state for marker in shown for state, _ in evidence.of(marker)}
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a model could not be compiled, and nothing shows that it was after all"
@@ -142,7 +149,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         why = "the graph has a loop or a condition, and no log shows which kernels run in its body"
         proof = Proof(State.UNOBSERVABLE, why, None, BODIES)
     elif states:
-        line = next(at for at in map(evidence.first, shown) if at is not None)
+        line = min(at for at in map(evidence.first, shown) if at is not None)
         why = "the executed graph is printed whole, with the kernel of each node"
         proof = Proof(State.PROVEN, why, line)
     else:

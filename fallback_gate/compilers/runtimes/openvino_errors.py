@@ -23,7 +23,7 @@ from fallback_gate.scan.record import Record
 MOST_OPERATORS = 200
 MOST_LINES = 20_000  # of one list of nodes
 
-_NAME = Pattern(r"[A-Za-z_][\w.:]{0,200}")
+_NAME = Pattern(r"[A-Za-z_][\w.:]{0,200}(?:-[\w.:-]{1,200})?")
 
 
 def unconverted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -96,12 +96,24 @@ def _told_below(record: Record) -> str | None:
     return next((text for text in below if text and not _PLACE.match(text)), None)
 
 
+_NODE = Pattern(
+    r"(?P<op>\b[A-Z]\w{0,60}) (?:node|layer) with name '(?P<name>[^']{1,300})'"
+    r"|doesn't support (?P<type>[A-Z]\w{0,60}) operation\b.{0,200}?\. Operation name: (?P<said>\S{1,300})"
+)
+
+
 def of_plugin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The device whose plugin raised the error, and what it says below; none where a request runs."""
+    """The node or else the device whose plugin raised the error, and what it says below; none where a request runs."""
     if any("infer_request" in line.text for line in record.preceding(3)):
         return
-    device = match["device"].upper()
-    yield by_groups(rule, record, match)._replace(op=device, names=(device,), reason=_told_below(record))
+    device, reason = match["device"].upper(), _told_below(record)
+    report = by_groups(rule, record, match)._replace(op=device, names=(device,), reason=reason)
+    node = _NODE.search(reason or "")
+    if node is None:
+        yield report
+        return
+    op, layer = node["op"] or node["type"], node["name"] or node["said"]
+    yield report._replace(op=op, names=(op, layer, device), layer=layer)
 
 
 PLUGIN_FAILED = Rule(
@@ -114,11 +126,13 @@ PLUGIN_FAILED = Rule(
     scope=Scope.PROGRAM,
     meaning="The plugin of the device raised an error while the model was compiled: there is no model for it.",
     help="Read what the exception says below its places: a driver that is missing, or an operator, a shape or a type that the plugin lacks.",
-    seen_in="2025.2 (run), 2023.0 to 2026.1 (public threads), an exception",
+    seen_in="2025.2 to 2026.4 (run), 2023.0 to 2026.1 (public threads), an exception",
     matches=(
         "Exception from src/plugins/intel_npu/src/compiler_adapter/include/compiler_adapter_factory.hpp:28:\nNPU Compiler Adapter must be used with LEVEL0 backend",
         "Exception from src\\plugins\\intel_npu\\src\\plugin\\src\\plugin.cpp:668:\nL0 pfnCreate2 result: ZE_RESULT_ERROR_UNKNOWN",
         "Check 'false' failed at src\\plugins\\intel_gpu\\src\\plugin\\program_builder.cpp:179:\n[GPU] ProgramBuilder build failed!",
+        "Check 'axis_shape' failed at src/plugins/intel_cpu/src/nodes/cum_sum.cpp:73:\nCumSum node with name 'dur/cumsum' doesn't support 'axis' input tensor with non scalar rank",
+        "Check '!shape.rank().is_dynamic()' failed at src/plugins/intel_cpu/src/node.cpp:106:\nUnexpected: CPU plug-in doesn't support Parameter operation with dynamic rank. Operation name: cc",
     ),
     ignores=(
         "RuntimeError: Exception from src/inference/src/cpp/infer_request.cpp:223:\nException from src/plugins/intel_cpu/src/node.cpp:590:\n[CPU] Gather node out of bounds",

@@ -15,7 +15,7 @@ A graph or a table that the program prints in a form of its own is read too, lin
     DFT_4 {'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}
     DFT_4 Status.EXECUTED DFT ref_any_f32 25
 
-Such a form shows no end, so it proves nothing. `NOT_RUN` means no more than that the mean time rounds to 0
+Whether such a form shows all of a graph is told by `openvino_graphs`. `NOT_RUN` means no more than that the mean time rounds to 0
 microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
 else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
 A loop or a condition is one row; what runs in its body stands nowhere.

@@ -18,7 +18,8 @@ from re import Match
 from fallback_gate.compilers.rule import Evidence, Marker, Sighting
 from fallback_gate.scan.record import Record
 
-GRAPHS, COUNTERS = "openvino/graph-printed", "openvino/counters-printed"
+COUNTERS = "openvino/counters-printed"
+TABLES = ("openvino/graph-printed", COUNTERS, "openvino/graph-told")
 _STEPS, _AUTO = "openvino/benchmark-step", "openvino/auto-scheduler"
 
 
@@ -45,7 +46,7 @@ def _runs_without(evidence: Evidence) -> bool:
         if int(said) <= before:
             begun.append(at)
         before = int(said)
-    tables = [at for at, _ in _at(evidence, COUNTERS)]
+    tables = [at for at, _ in _at(evidence, *TABLES[1:])]
     ends = [*begun[1:], max([*tables, *begun], default=0) + 1]
     runs = zip(begun, ends, strict=False)
     return any(bisect_left(tables, start) == bisect_left(tables, end) for start, end in runs)
@@ -53,9 +54,9 @@ def _runs_without(evidence: Evidence) -> bool:
 
 def _scheduled_without(evidence: Evidence) -> bool:
     """Whether there are fewer tables than models of AUTO, of those that are printed while such a model lives."""
-    tables = {at for at, _ in _at(evidence, GRAPHS, COUNTERS)}
+    tables = {at for at, _ in _at(evidence, *TABLES)}
     begun = ended = shown = 0
-    for at, said in _at(evidence, GRAPHS, COUNTERS, _AUTO):
+    for at, said in _at(evidence, *TABLES, _AUTO):
         if at in tables:
             shown += begun > ended
         elif said == "starting":

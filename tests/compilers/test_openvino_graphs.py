@@ -1,0 +1,108 @@
+"""Room 3: executed graphs of OpenVINO in forms of the program's own: which of them are whole; lines of real runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Read = Callable[..., Any]
+
+NODES = [  # of a perceptron, as 2026.4 ran it on a machine with bfloat16: name, type, kernel
+    ("x", "Input", "unknown_f32"),
+    ("x_f32_bf16_MatMul_4", "Reorder", "jit_uni_f32"),
+    ("Constant_3", "Const", "unknown_f32"),
+    ("MatMul_4/transpose_b", "Transpose", "unknown_f32"),
+    ("Constant_5308", "Const", "unknown_dynamic"),
+    ("MatMul_4", "FullyConnected", "brgemm_avx512_bf16"),
+    ("Softmax_9", "Softmax", "jit_avx512_f32"),
+    ("Result_10", "Output", "unknown_f32"),
+]
+OBJECTS = [{"name": name, "layerType": kind, "primitiveType": how} for name, kind, how in NODES]
+XML = [
+    '<net name="clean" version="11">',
+    "\t<layers>",
+    *(
+        f'\t\t<layer id="{at}" name="{name}" type="{kind}">\n\t\t\t<data execOrder="{at}" primitiveType="{how}" />\n\t\t</layer>'
+        for at, (name, kind, how) in enumerate(NODES)
+    ),
+    "\t</layers>",
+    "</net>",
+]
+
+
+def table(nodes: list[tuple[str, str, str]]) -> list[str]:
+    return [f"| {name} | {kind} | {how} | 3 |" for name, kind, how in nodes]
+
+
+def states(read: Read, lines: list[str]) -> list[str]:
+    """What is said of each graph."""
+    processes = read(*"\n".join(lines).split("\n")).evidence.processes.values()
+    return sorted(
+        state for by in processes for one in by.values() for state, _ in one.of("openvino/graph-told")
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        table(NODES),
+        ["| node | type | primitive | us |", "|---|---|---|---|", *table(NODES), "ok"],
+        [f"{kind:20} {how:28} {name}" for name, kind, how in NODES],
+        ["name,layerType,primitiveType", *(",".join(node) for node in NODES)],
+        [f"exec node={a} layerType={b} primitiveType={c} precision=f32" for a, b, c in NODES],
+        [f"{a} {{'layerType': '{b}', 'primitiveType': '{c}', 'execTimeMcs': '3'}}" for a, b, c in NODES],
+        [json.dumps(OBJECTS)],
+        json.dumps(OBJECTS, indent=2).split("\n"),
+        XML,
+    ],
+)
+def test_a_graph_from_its_input_to_its_output_is_whole(lines: list[str], read: Read) -> None:
+    assert states(read, ["compiled", *lines, "done"]) == ["whole"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        table(NODES[:-1]),  # its output is missing
+        [*table(NODES[:3]), "...", *table(NODES[4:])],  # and here a row inside
+        json.dumps(OBJECTS[:-1], indent=2).split("\n"),
+        [line for line in XML if line != "</net>"],
+    ],
+)
+def test_a_graph_that_misses_its_end_is_cut(lines: list[str], read: Read) -> None:
+    assert "whole" not in states(read, lines)
+    assert "cut" in states(read, lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        table([node for node in NODES if not node[2].startswith("unknown")]),  # only what ran
+        table(sorted(NODES, key=lambda node: node[2])),  # by kernel, as a list of the slowest is by time
+        json.dumps(OBJECTS, indent=2).split("\n")[:-1][6:],  # its first lines are lost
+        # benchmark_app 2026.4 -json_stats -report_type average_counters names the first node only
+        json.dumps(
+            {"nodes": [{"name": "x", "node_type": "Parameter", "exec_type": "unknown_f32"}]}, indent=4
+        ).split("\n"),
+        ["Input of unknown_f32 was refused"],
+    ],
+)
+def test_a_list_that_is_no_whole_graph_is_none(lines: list[str], read: Read) -> None:
+    assert "whole" not in states(read, lines)
+
+
+def test_a_kernel_that_is_not_picked_yet_and_a_body_are_told(read: Read) -> None:
+    early = [*NODES[:5], ("MatMul_4", "FullyConnected", "undef_bf16"), *NODES[6:]]
+    assert states(read, table(early)) == ["early"]
+    nested = [*NODES[:5], ("solve", "Loop", "unknown_f32"), *NODES[6:]]
+    assert states(read, table(nested)) == ["nested"]
+
+
+def test_the_graph_under_the_known_header_is_told_once(read: Read) -> None:
+    head = "executed graph: layerType primitiveType runtimePrecision name"
+    lines = [head, *(f"  {kind:24} {how:24} f32    {name}" for name, kind, how in NODES)]
+    assert states(read, lines) == []
+    assert read(*lines).markers == {"openvino/graph-printed"}
