@@ -129,6 +129,7 @@ def test_a_break_in_a_library_that_the_users_function_calls_is_named_by_the_user
     (report,) = said.reports
     assert (report.op, report.stack) == ("step", ("step",))
     assert report.names == ("step", "torch._dynamo.graph_break", "_use_grad", "wrapper")
+    assert report.location == Location("/app/train.py", 19, "step")
 
 
 def test_items_warning_in_a_library_that_was_compiled_itself(read: Read) -> None:

@@ -103,6 +103,8 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
         stack, broken = stack.within(compiled), compiled
     where = Location(file, line, broken.function if broken else None)
     inside = library_frames(traceback) if is_library(file) else ()
+    if is_library(file) and stack.functions:
+        where = stack.innermost or where  # the user's line, as it is the user's function that is named
     offending = offending_call(reason, text) or called_in(traceback)
     disabled = ("disable" in reason or reason.endswith("(delayed)")) and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
