@@ -954,6 +954,15 @@ def test_a_list_at_exit_that_is_empty(read: Read) -> None:
     assert read(*listed()[:1]).reports == []
 
 
+def test_an_empty_list_behind_an_exception_tells_of_no_compiler_that_is_off(tmp_path: Path) -> None:
+    """The program may have died before it compiled: nothing is proven, and nothing fell back."""
+    log = tmp_path / "compile.log"
+    raised = ("Traceback (most recent call last):", '  File "/app/train.py", line 9, in <module>', "    opt = make()", "ValueError: no such optimiser")  # fmt: skip
+    log.write_text("".join(f"{line}\n" for line in (*raised, *listed())), encoding="utf-8")
+    verdict = check([str(log)])
+    assert (verdict.outcome, verdict.findings) == (Outcome.UNPROVEN, ())
+
+
 def test_tracing_disabled_as_a_whole(read: Read) -> None:
     off = "skipping: forward (reason: Dynamo tracing is disabled, file: /app/moe/decoder.py)"
     (report,) = read(*record(off)).reports

@@ -13,6 +13,7 @@ from typing import Any
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import unprefixed
+from fallback_gate.compilers.torch.at_exit import stands_behind_an_exception
 from fallback_gate.compilers.torch.breaking_call import failed_call, offending_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
@@ -187,10 +188,13 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
     """The list of frames at exit, empty: torch.compile was switched off or never reached.
 
     Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), or one that was made before is loaded
-    (aot_compile), as the times behind the list tell. A frame that was given up before its trace accounts for it, too.
+    (aot_compile), as the times behind the list tell. Nor where an exception ended the program, perhaps before it
+    compiled. A frame that was given up before its trace accounts for it, too.
     """
     log = opened(record.text, match, None)
-    if log and _names_none(record, log) and not _compiler_ran(record, log):
+    if not log or not _names_none(record, log) or _compiler_ran(record, log):
+        return
+    if not stands_behind_an_exception(record):
         yield base(
             rule,
             record,
