@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from fallback_gate import check
 from fallback_gate.compilers import READERS
-from fallback_gate.model import Kind, Location, Scope, State
+from fallback_gate.model import Kind, Location, Outcome, Scope, State
 from tests.compilers.lines import SITE, graph_break, listed, record, traced
 
 Read = Callable[..., Any]
@@ -129,6 +130,7 @@ def test_a_break_in_a_library_that_the_users_function_calls_is_named_by_the_user
     (report,) = said.reports
     assert (report.op, report.stack) == ("step", ("step",))
     assert report.names == ("step", "torch._dynamo.graph_break", "_use_grad", "wrapper")
+    assert report.location == Location("/app/train.py", 19, "step")
 
 
 def test_items_warning_in_a_library_that_was_compiled_itself(read: Read) -> None:
@@ -679,6 +681,8 @@ def test_what_compiled_autograd_looks_at_while_it_captures_is_no_frame_of_the_pr
     [
         ("/usr/lib/python3.11/typing.py", "Attempt to trace generator", False),
         ("<frozen _collections_abc>", "Attempt to trace generator", False),
+        ("/usr/lib/python3.11/inspect.py", "ObservedTypeError: raised exception", False),
+        ("/app/inspect.py", "ObservedTypeError: raised exception", True),
         ("/usr/lib/python3.11/typing.py", "Unsupported method call", True),
         ("/app/typing.py", "Attempt to trace generator", True),
         ("/opt/venv/lib/python3.11/site-packages/models/typing.py", "Attempt to trace generator", True),
@@ -690,9 +694,71 @@ def test_a_generator_of_the_standard_library_is_no_frame_of_the_program(
     lines = (
         f"WON'T CONVERT <genexpr> {file} line 701 ",
         "due to: ",
-        f"torch._dynamo.exc.Unsupported: {cause}",
+        f"torch._dynamo.exc.{cause}" if "raised" in cause else f"torch._dynamo.exc.Unsupported: {cause}",
     )
     assert [r.op for r in read(*record(*lines, level="I")).reports] == ["<genexpr>"] * told
+
+
+BACKWARD = (
+    '  File "/app/train.py", line 24, in train',
+    "    y.sum().backward()",
+    f'  File "{SITE}/autograd/graph.py", line 1072, in _engine_run_backward',
+    f'  File "{SITE}/_dynamo/compiled_autograd.py", line 1290, in end_capture',
+)
+GIVEN_UP = "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:"
+
+
+@pytest.mark.parametrize(
+    ("innermost", "reason", "told"),
+    [
+        ((f'  File "{SITE}/_higher_order_ops/utils.py", line 60, in inner',), "Unsupported context manager", [("torch/graph-break", "train", 24)]),
+        (('  File "/usr/lib/python3.11/inspect.py", line 1772, in _check',), "Observed exception", []),
+        (('  File "/app/train.py", line 13, in scale',), "Failed to trace builtin operator", [("torch/graph-break", "scale", 13), ("torch/frame-skipped", "scale", 13)]),
+    ],
+)  # fmt: skip
+def test_what_compiled_autograd_runs_behind_a_function_is_no_frame_of_that_function(
+    read: Read, innermost: tuple[str, ...], reason: str, told: list[tuple[str, str, int]]
+) -> None:
+    file, line = re.findall(r'File "(.+)", line (\d+)', innermost[0])[0]
+    header = f"Graph break in user code at {file}:{line}"
+    said = read(
+        *graph_break(header, GIVEN_UP, "", reason, "User code traceback:", *BACKWARD, *innermost)
+    ).reports
+    assert [(r.id, r.op, r.location.line) for r in said] == told
+
+
+def test_a_lowering_that_failed_names_its_operator(read: Read) -> None:
+    said = (
+        "torch._inductor.exc.InductorError: LoweringException: AssertionError: <class 'torch._inductor.ir.Pointwise'>",
+        "  target: aten._weight_int8pack_mm.default",
+        "  args[0]: TensorBox(StorageBox(",
+    )
+    (report,) = read(*said).reports
+    assert (report.op, report.kind) == ("aten::_weight_int8pack_mm", Kind.COMPILE_ERROR)
+    (report,) = read(*record("WON'T CONVERT k /app/k.py line 3 ", "due to: ", *said, level="W")).reports
+    assert (report.op, report.names[1:]) == (
+        "k",
+        ("aten::_weight_int8pack_mm", "aten._weight_int8pack_mm.default"),
+    )
+
+
+def test_a_frame_that_was_given_up_accounts_for_an_empty_list(tmp_path: Path) -> None:
+    """A generator's frame is never traced: the compiler was on."""
+    given_up = record(
+        "WON'T CONVERT stream /app/tiles.py line 16 ",
+        "due to: ",
+        "torch._dynamo.exc.Unsupported: Attempt to trace generator",
+        level="I",
+    )
+    log = tmp_path / "compile.log"
+    for lines, ids in (
+        ([*given_up, *listed()], ["torch/frame-not-converted"]),
+        (listed(), ["torch/compiler-off"]),
+    ):
+        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        verdict = check([str(log)])
+        assert [finding.event.id for finding in verdict.findings] == ids
+        assert verdict.outcome is Outcome.BLOCKED
 
 
 def test_a_custom_operator_without_a_fake_is_named(read: Read) -> None:
@@ -886,6 +952,15 @@ def test_a_list_at_exit_that_is_empty(read: Read) -> None:
     assert (report.id, report.kind, report.scope) == ("torch/compiler-off", Kind.EAGER_FRAME, Scope.PROGRAM)
     assert read(*listed("forward /app/moe/decoder.py:148")).reports == []
     assert read(*listed()[:1]).reports == []
+
+
+def test_an_empty_list_behind_an_exception_tells_of_no_compiler_that_is_off(tmp_path: Path) -> None:
+    """The program may have died before it compiled: nothing is proven, and nothing fell back."""
+    log = tmp_path / "compile.log"
+    raised = ("Traceback (most recent call last):", '  File "/app/train.py", line 9, in <module>', "    opt = make()", "ValueError: no such optimiser")  # fmt: skip
+    log.write_text("".join(f"{line}\n" for line in (*raised, *listed())), encoding="utf-8")
+    verdict = check([str(log)])
+    assert (verdict.outcome, verdict.findings) == (Outcome.UNPROVEN, ())
 
 
 def test_tracing_disabled_as_a_whole(read: Read) -> None:

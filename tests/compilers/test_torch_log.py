@@ -214,3 +214,36 @@ def test_a_process_whose_records_have_another_format_does_not_pass_by_the_proof_
     assert check([str(log)], policy="builtin:strict").outcome is Outcome.PASS
     log.write_text(f"{line}\n{child}", encoding="utf-8")
     assert check([str(log)], policy="builtin:strict").outcome is Outcome.UNPROVEN
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "2026-12-01 00:21:19.216 | DEBUG    | torch._{0}:{1}:5368 - ",  # loguru: the module and its function
+        "I1201 00:21:44.034895 140113939774336 {2}.py:5368] ",  # absl
+        "2026-12-01T00:21:19Z [debug    ] ",  # structlog
+        "\x1b[1m",  # structlog without a processor for the level
+    ],
+)
+def test_records_that_another_logging_library_prints(read: Read, opening: str) -> None:
+    written = (
+        ("dynamo.symbolic_convert", "step", "TRACE POP_TOP"),
+        ("dynamo.symbolic_convert", "log_graph_break", BREAK),
+        ("inductor.graph", "_compile_to_module_lines", CODE + 'if __name__ == "__main__":\n    main()\n'),
+        ("inductor.graph", "run_node", "run_node y = sort(x)\n        y = torch.ops.aten.sort.default(x)"),
+    )
+    lines = "\n".join(
+        opening.format(module, function, module.rpartition(".")[2]) + said
+        for module, function, said in written
+    ).split("\n")
+    said = read(*lines)
+    at = {
+        part: 1 + next(i for i, line in enumerate(lines) if part in line)
+        for part in ("Graph break in", "topk")
+    }
+    assert [(r.id, r.op, r.position) for r in said.reports] == [
+        ("torch/graph-break", "route", at["Graph break in"]),
+        ("torch/fallback-kernel", "aten::topk", at["topk"]),
+    ]
+    for by in said.evidence.processes.values():
+        assert State.PROVEN not in {state.state for state in torch_proof.prove(by["torch.compile"]).values()}

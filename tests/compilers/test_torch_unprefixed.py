@@ -96,3 +96,17 @@ def test_a_break_of_an_older_version_without_its_prefix_is_told_by_the_frame_bel
 
 def test_a_break_of_an_older_version_that_is_quoted_is_none(read: Read) -> None:
     assert not read("Graph break: skip: from user code at:", "is what the log says").reports
+
+
+def test_a_wrappers_calls_are_told_up_to_what_runs_it(read: Read) -> None:
+    said = read(
+        "Output code: ",
+        "# AOT ID: ['0_inference']",
+        "def call(args):",
+        "        buf0 = torch.ops.aten.kthvalue.default(arg0_1, 2, -1, False)",
+        "    return (buf0, )",
+        'if __name__ == "__main__":',
+        "    main()",
+        "        kthvalue = torch.ops.aten.sort.default(arg0_1)",
+    )
+    assert [(one.op, one.position) for one in said.reports] == [("aten::kthvalue", 4)]

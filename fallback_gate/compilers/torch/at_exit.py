@@ -18,10 +18,13 @@ def raised(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighti
     at exit. torch.distributed puts the rank in front of it, and nothing in front of those.
     """
     log = opened(record.text, match, None)
-    if not log or not log.prefix or not record.is_near(b"Traceback (most", behind=False):
-        return
-    if ending.raised(_not_pytorchs(record)):
+    if log and log.prefix and stands_behind_an_exception(record):
         yield Sighting(marker.id, record.position, (), log.pid, None, log.when)
+
+
+def stands_behind_an_exception(record: Record) -> bool:
+    """Whether a traceback is the last that was written before a record at exit."""
+    return record.is_near(b"Traceback (most", behind=False) and ending.raised(_not_pytorchs(record))
 
 
 def _not_pytorchs(record: Record) -> Iterator[str]:

@@ -19,6 +19,7 @@ _OPERATOR = Pattern(
     r"(?<![\w./-])(?:torch\.ops\.(?P<spelled>[a-z_]\w*\.\w+(?:\.\w+)?)|(?!torch\.)(?P<name>[a-z_]\w*(?:\.|::)[a-z_]\w*\.[A-Za-z_]\w*))\b"
 )
 _FAKE_CALL = Pattern(r"call_(?:function|method) (?:torch\.ops\.)?(?P<name>[A-Za-z_][\w.:]*)\(\*")
+_LOWERED = Pattern(r"(?m)^ *target: (?P<name>[A-Za-z_][\w.:]*)$")
 _STATEMENT = Pattern(  # whose outermost call is an operator's, by its full name
     r"\s*(?:return |[^=(\s][^=(]{0,199}= )?(?P<name>torch\.ops\.[a-z_]\w*\.\w+(?:\.\w+)?)\("
 )
@@ -53,7 +54,7 @@ def offending_call(reason: str, lines: Iterable[str]) -> tuple[str, ...]:
         return (f"{found['owner']}.{found['name']}",)
     if "builtin" in reason and (found := _BUILTIN.search(text)):
         return (public(found["name"]),)
-    if called := failed_on_fake_tensors(f"{reason}\n{text}"):
+    if called := failed_call(f"{reason}\n{text}"):
         return called
     if ("perator" in reason or "fake" in reason.lower()) and (found := _OPERATOR.search(text)):
         return _spellings(found["spelled"] or found["name"])
@@ -84,9 +85,10 @@ def hides_a_module(reason: str, lines: Iterable[str]) -> bool:
     return "`DelayGraphBreakVariable()`" in text or (found is not None and found["name"] in _EVERY_MODULE)
 
 
-def failed_on_fake_tensors(text: str) -> tuple[str, ...]:
-    """The names of the call that Dynamo could not run on fake tensors: `call_function serve.rope(*(FakeTensor...`."""
-    found = _FAKE_CALL.search(text)
+def failed_call(text: str) -> tuple[str, ...]:
+    """The names of the call that Dynamo could not run on fake tensors (`call_function serve.rope(*(FakeTensor...`), or
+    that Inductor failed to lower (`target: aten.topk.default`)."""
+    found = _FAKE_CALL.search(text) or ("LoweringException" in text and _LOWERED.search(text))
     return _spellings(found["name"]) if found else ()
 
 

@@ -38,6 +38,7 @@ GRAPH_BREAK = Rule(
         _GRAPH_BREAKS
         + "Graph break (user stack suppressed due to duplicate graph break) in user code at breaks.py:64",
         "Graph break in user code at /app/moe/breaks.py:64\nGraph Break Reason: Call to `torch._dynamo.graph_break()`",
+        "2026-12-01 00:21:19.216 | DEBUG    | torch._dynamo.symbolic_convert:log_graph_break:5368 - Graph break in user code at /app/moe/breaks.py:64",
     ),
     ignores=(
         "Graph break in user code at /app/moe/breaks.py:64",

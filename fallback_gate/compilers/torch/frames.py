@@ -13,7 +13,8 @@ from typing import Any
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch import unprefixed
-from fallback_gate.compilers.torch.breaking_call import failed_on_fake_tensors, offending_call
+from fallback_gate.compilers.torch.at_exit import stands_behind_an_exception
+from fallback_gate.compilers.torch.breaking_call import failed_call, offending_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
 from fallback_gate.compilers.torch.user_stack import (
     UserStack,
@@ -33,7 +34,7 @@ _FRAME_SUMMARY = Pattern(r"<FrameSummary file (?P<file>.+), line (?P<line>\d{1,9
 _SKIPPED_FRAME = Pattern(r"to skip the frame (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\) and ")
 _LIMITED_FUNCTION = Pattern(r"function: '(?P<function>.+)' \((?P<file>.+):(?P<line>\d{1,9})\)")
 _LIMITS = ("recompile limit exceeded", "RecompileLimitExceeded", "cache_size_limit")  # 2.14, 2.7, before 2.6
-_GENERATOR = "Attempt to trace generator"
+_NO_PROGRAM = Pattern(r"Attempt to trace generator|\bexc\.Observed\w+: ")  # or it raises an exception
 _CAPTURE = Pattern(r"!\d+$")  # compiled autograd captures a backward: its own frames, none of the program's
 _LAST_REASON = Pattern(r"last reason: (?P<reason>.+)")
 
@@ -58,9 +59,9 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     cause = said[at].strip() if at is not None else ""
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
-    if log.level == "I" and _GENERATOR in cause and is_standard_library(match["file"]):
+    if log.level == "I" and _NO_PROGRAM.search(cause) and is_standard_library(match["file"]):
         return  # it computes nothing: what it calls is a frame of its own
-    called = failed_on_fake_tensors("\n".join(said[at : at + 3])) if at is not None else ()
+    called = failed_call("\n".join(said[at : at + 3])) if at is not None else ()
     limit = any(words in cause for words in _LIMITS)
     told = told_by(UserStack().within(_named(match)), *_traced_into(said), *called)
     if log.level == "I":
@@ -151,7 +152,7 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     if "disable" in said and called:
         told = told_by(stack, *called, *stack.functions[:1], op=called[0])
     else:
-        told = told_by(stack, *called)
+        told = told_by(stack, *called, op=None if stack.innermost else next(iter(called), None))
     yield base(rule, record, None, **told, reason=f"{error.rsplit('.', 1)[-1]}: {said}")
 
 
@@ -187,16 +188,20 @@ def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Re
     """The list of frames at exit, empty: torch.compile was switched off or never reached.
 
     Not where a graph was made beside Dynamo's frames (torch.export, AOTInductor), or one that was made before is loaded
-    (aot_compile), as the times behind the list tell.
+    (aot_compile), as the times behind the list tell. Nor where an exception ended the program, perhaps before it
+    compiled. A frame that was given up before its trace accounts for it, too.
     """
     log = opened(record.text, match, None)
-    if log and _names_none(record, log) and not _compiler_ran(record, log):
+    if not log or not _names_none(record, log) or _compiler_ran(record, log):
+        return
+    if not stands_behind_an_exception(record):
         yield base(
             rule,
             record,
             log,
             "*",
             reason="no frame was traced: compiling was switched off (TORCHDYNAMO_DISABLE, a stance, a disabled forward)",
+            hint=True,
         )
 
 

@@ -27,7 +27,9 @@ from fallback_gate.compilers.torch.user_stack import (
     UserStack,
     frames,
     is_library,
+    is_standard_library,
     library_frames,
+    runs_in_backward,
     told_by,
     user_stack,
 )
@@ -76,7 +78,10 @@ def break_reports(
     """The reports of a graph-break text, of which `match` is the header and `lines` the rest, as of `further`."""
     text = tuple(said for said, _ in lines)
     read = _told if sum(map(len, text)) <= MOST_KEPT else _told.__wrapped__
-    first, *others = read(match["file"], int(match["line"]), text)
+    told = read(match["file"], int(match["line"]), text)
+    if not told:
+        return
+    first, *others = told
     event = base(rule, record, log, **first.facts)
     yield event
     for facts, at in others:
@@ -98,11 +103,16 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     reason, nested = _reason(text)
     traceback = _traceback_after("User code traceback:", text)
     stack = user_stack(traceback)
+    backward = runs_in_backward(traceback)
+    if reason == _RAISES and is_standard_library(file) and (backward or not stack.functions):
+        return []  # Python's own code, called by no function of the program's: it computes nothing
     broken = broken_frame(stack, traceback)
     if not is_library(file) and (compiled := _compiled_there(file, line, broken, text)):
         stack, broken = stack.within(compiled), compiled
     where = Location(file, line, broken.function if broken else None)
     inside = library_frames(traceback) if is_library(file) else ()
+    if is_library(file) and stack.functions:
+        where = stack.innermost or where  # the user's line, as it is the user's function that is named
     offending = offending_call(reason, text) or called_in(traceback)
     disabled = ("disable" in reason or reason.endswith("(delayed)")) and offending
     called = tuple(dict.fromkeys((*offending, *(frame.function for frame in inside if frame.function))))
@@ -118,7 +128,7 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
             f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})"
         )
         told.append(_Told(_in_eager("torch/checkpoint-eager", why, names=tuple(names))))
-    if given_up := _given_up(text, facts, nested or "graph break"):
+    if not backward and (given_up := _given_up(text, facts, nested or "graph break")):
         told.append(given_up)
     return told
 
@@ -228,6 +238,7 @@ def _compiled_there(file: str, line: int, innermost: Location | None, text: Sequ
     return node.innermost if node.innermost and node.innermost.file == file else None
 
 
+_RAISES = "Observed exception"
 _OF_NODE = "Original traceback:"
 
 

@@ -13,6 +13,7 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch import unprefixed
 from fallback_gate.compilers.torch.log import LogRecord, base, messages, opened, parse, until_next
 from fallback_gate.compilers.torch.trace import compile_around
 from fallback_gate.compilers.torch.user_stack import is_library
@@ -130,10 +131,13 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The same, of a wrapper in records of the program's own format: its lines have no prefix."""
+    """The same, of a wrapper in records of the program's own format, or of none: its lines have no prefix."""
     log = opened(record.text, match, "output_code")
+    lines = until_next
+    if not log and (log := unprefixed.unprefixed(record, match, unprefixed.CODE, "output_code")):
+        lines = unprefixed.rest_of_code
     if log and not log.prefix:
-        for line in until_next(record, LONGEST_WRAPPER):
+        for line in lines(record, LONGEST_WRAPPER):
             found = _CALL.match(line.text)
             if found and is_compute(found["op"]):
                 yield of_operator(

@@ -102,8 +102,10 @@ CALLED_WHERE_FORMATTED = Rule(
     scope=Scope.OPERATOR,
     meaning=inductor.KERNEL_MEANING,
     help=inductor.KERNEL_HELP,
-    seen_in="2.14 (run), artifact output_code under TORCH_LOGS_FORMAT or logging.config",
+    seen_in="2.14 (run), artifact output_code under TORCH_LOGS_FORMAT or logging.config, through loguru, absl, structlog",
     matches=(
+        "2026-12-01 00:21:21.935 | DEBUG    | torch._inductor.graph:_compile_to_module_lines:3114 - Output code: \n    buf1 = torch.ops.aten.topk.default(buf0, 2)",
+        "Output code: \n# AOT ID: ['0_inference']\n    buf1 = torch.ops.aten.topk.default(buf0, 2)",
         "DEBUG:torch._inductor.codecache.__output_code:Output code: \n    buf1 = torch.ops.aten.topk.default(buf0, 2)",
     ),
     ignores=(

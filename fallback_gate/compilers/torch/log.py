@@ -46,26 +46,30 @@ RAISED = Pattern(  # opens the last line of a traceback
 )
 
 
-_LEVEL = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
+_UPPER = "DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL"
+_LEVEL = f"(?i:{_UPPER})"
 _LOGGER = (
-    r"torch(?:\.(?!__)\w{1,60}){0,8}(?:\.__(?P<%s>\w{1,60}))?(?![\w.])(?::[\w.-]{1,80}\.py)?(?::\d{1,6})?"
+    r"torch(?:\.(?!__)\w{1,60}){0,8}(?:\.__(?P<%s>\w{1,60}))?(?![\w.])"
+    r"(?::(?:[\w.-]{1,80}\.py|[\w<>]{1,80}(?=:\d)))?(?::\d{1,6})?"  # file or function, and line
 )
 _BEFORE = r"[\W\d_]{0,60}(?:T[\d:.,]{8,16}\S{0,6}[\W\d_]{1,20})?(?:MainThread\W{1,4})?"  # times, process ids
 _FORMATTED = Pattern(
     rf"{_BEFORE}(?:(?P<l1>{_LEVEL})\s{{0,8}}\W{{1,4}}{_LOGGER % 'a1'}|{_LOGGER % 'a2'}\W{{1,6}}(?P<l2>{_LEVEL})\b)"
     r"[\])}>]{0,2} {0,3}(?:(?:->|[:|>-]) ?)?"
 )
-_UNNAMED = Pattern(
-    rf"{_BEFORE}(?P<level>{_LEVEL})\b[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?"
-    r"(?=Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
-)
+_SAID = r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
+_SAYS = Pattern(_SAID)
+_UNNAMED = Pattern(rf"{_BEFORE}(?P<level>{_LEVEL})\b *[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?(?={_SAID})")
 _ANYWHERE = Pattern(
     r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at \S.*:\d{1,9}"
     r"|torch\._dynamo hit config\.\w+_limit \(\d{1,9}\)|Output code:)\s*$"
 )
-_NAMED = Pattern(r".{0,200}?(?:(?<![\w.])torch\._?[a-z]|\bsymbolic_convert\b)")
+_NAMED = Pattern(r".{0,200}?(?:(?<![\w.])torch\._?[a-z]|\b(?:symbolic_convert\b|(?:graph|codecache)\.py:\d))")
 _ARTIFACT = {"G": "graph_breaks", "O": "output_code"}  # by the first letter of a message
-_ANY_LOGGER = Pattern(rf"{_BEFORE}(?:[\w.]{{1,120}}\W{{1,6}})?(?:{_LEVEL})\b")
+_ANY_LOGGER = Pattern(
+    rf"{_BEFORE}(?:(?:[\w.]{{1,120}}\W{{1,6}})?(?:{_UPPER})\b|\[{_LEVEL} *\])"
+    r"|[DIWEFC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ \S+:\d+\]"  # absl's
+)
 
 
 class LogRecord(NamedTuple):
@@ -150,12 +154,16 @@ def formatted(text: str) -> LogRecord | None:
         artifact = _ARTIFACT.get(text[match.end()])
     elif match := _FORMATTED.match(text):
         level, artifact = match["l1"] or match["l2"], match["a1"] or match["a2"]
+        if not artifact and _SAYS.match(text[match.end() :]):  # the module is named, not the logger
+            artifact = _ARTIFACT.get(text[match.end()])
     elif (match := _ANYWHERE.match(text[(last := _last(text)) :])) and _NAMED.match(text[:last]):
         artifact = _ARTIFACT.get(match[0][0])  # whatever the format, it names PyTorch's logger or file
         return LogRecord("", match[0], "V", None, "", artifact)
     else:
         return None
-    return LogRecord("", text[match.end() :], "V" if level[0] == "D" else level[0], None, "", artifact)
+    return LogRecord(
+        "", text[match.end() :], "V" if level[0] in "Dd" else level[0].upper(), None, "", artifact
+    )
 
 
 def _last(text: str) -> int:

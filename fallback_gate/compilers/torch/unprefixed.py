@@ -1,22 +1,26 @@
 """Room 3: PyTorch's records where TORCH_LOGS_FORMAT is empty: no prefix, no process id, nothing but the message.
 
 A message that somebody quotes looks the same on its first line. What tells it is the line below, as PyTorch writes it:
-the reason of a graph break, the function that hit a limit, the error that a frame was given up for.
+the reason of a graph break, the function that hit a limit, the error that a frame was given up for, the number of a
+graph above its code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from re import Match
 
-from fallback_gate.compilers.torch.log import RAISED, LogRecord
+from fallback_gate.compilers.torch.log import RAISED, LogRecord, until_next
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
 BREAK = Pattern(r"Graph Break Reason: \S")
 LIMIT = Pattern(r"\s+function: '.{1,300}' \(.{1,500}:\d{1,9}\)\s*$")
 FRAME = Pattern(r'  File "[^"]{1,500}", line \d{1,9}')
+CODE = Pattern(r"# AOT ID: \['\d")
 GIVEN_UP = Pattern(r"due to:\s*$")
+_CODE_ENDS = 'if __name__ == "__main__":'
 _NEXT = ("Graph break in user code at ", "Graph break (user stack suppressed ")
 
 
@@ -59,3 +63,8 @@ def rest_of_break(record: Record, limit: int) -> Iterator[Line]:
             return
         framed |= said.startswith("User code traceback:")
         yield line
+
+
+def rest_of_code(record: Record, limit: int) -> Iterator[Line]:
+    """The further lines of a generated wrapper: up to what runs it as a script."""
+    return takewhile(lambda line: not line.text.startswith(_CODE_ENDS), until_next(record, limit))

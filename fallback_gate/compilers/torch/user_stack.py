@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ _LIBRARY = Pattern(
     rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"
 )
 _STANDARD_LIBRARY = Pattern(_STANDARD)
+_COMPILED_BACKWARD = Pattern(r"/torch/_dynamo/compiled_autograd\.py$")
 _PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
 
 
@@ -60,6 +61,14 @@ def library_frames(lines: Iterable[str]) -> list[Location]:
         for match in takewhile(lambda match: is_library(match["file"]), found)
         if match["function"] and not _PLUMBING.search(match["file"].replace("\\", "/"))
     ]
+
+
+def runs_in_backward(lines: Sequence[str]) -> bool:
+    """Whether compiled autograd called what a traceback ends in, behind the user's innermost frame: then none of the
+    user's frames is traced there."""
+    inner_first = (match for line in reversed(lines) if 'File "' in line and (match := _FRAME.match(line)))
+    behind = takewhile(lambda match: is_library(match["file"]), inner_first)
+    return any(_COMPILED_BACKWARD.search(match["file"].replace("\\", "/")) for match in behind)
 
 
 @lru_cache(maxsize=4096)
