@@ -38,6 +38,7 @@ WIDER: Final = {
         "jax/host-callback",
         "mnn/unsupported-type",
         "onnxruntime/provider-asked",
+        "openvino/graph-told",
         "openvino/reference-kernel-counted",
         "openvino/reference-kernel-free",
         "sglang/collective",
