@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fallback_gate.errors import Unreadable, reason
 from fallback_gate.sources import archive, compression
-from fallback_gate.sources.envelope import GOES_ON, feeds
+from fallback_gate.sources.envelope import GOES_ON, all_feeds, feeds
 from fallback_gate.sources.later import Later
 from fallback_gate.sources.names import real
 from fallback_gate.sources.reader import Ahead, FileReader, RawFile, Reader
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import zipfile
 
 _READ = 1 << 20
-_MANY = 64 << 10  # bytes of which the line feeds are counted in leaps
 
 
 class Source(NamedTuple):
@@ -118,14 +117,14 @@ class Source(NamedTuple):
             text = stored if as_stored else Later(stored, codes=True, watch=True)
             for position in sorted(set(positions)):
                 while position > end:
-                    line += _feeds(buffer, done, end - start)
+                    line += all_feeds(buffer, done, end - start)
                     start, done = end, 0
                     count = text.readinto(buffer)
                     if not count:
                         break
                     end += count
                 upto = min(position, end) - start
-                line += _feeds(buffer, done, upto)
+                line += all_feeds(buffer, done, upto)
                 done = upto
                 lines[position] = line
         return lines
@@ -161,11 +160,3 @@ class Source(NamedTuple):
                     file.seek(from_byte)
                 size = os.fstat(file.fileno()).st_size
                 yield FileReader(file, None if self.once else max(0, size - from_byte))
-
-
-def _feeds(data: bytearray, start: int, end: int) -> int:
-    """The line feeds between two places. `count` looks at each byte; `replace` leaps from feed to feed."""
-    if end - start < _MANY:
-        return data.count(b"\n", start, end)
-    part = data if end - start == len(data) else data[start:end]
-    return len(part) - len(part.replace(b"\n", b""))

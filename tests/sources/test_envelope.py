@@ -10,7 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fallback_gate.compilers import READERS
-from fallback_gate.sources.envelope import BARE, FORMS, Form, branches, feeds, is_glog, unwrap
+from fallback_gate.sources.envelope import (
+    BARE,
+    FORMS,
+    GOES_ON,
+    Form,
+    all_feeds,
+    branches,
+    feeds,
+    is_glog,
+    unwrap,
+)
 
 LINE = (
     "V1130 00:29:06.251000 4674 torch/_inductor/graph.py:947] [0/0] [__perf_hints] Using FallbackKernel: a.b"
@@ -338,3 +348,16 @@ def test_feeds_leave_out_those_within_a_physical_line(parts: list[bytes], span: 
 )
 def test_how_records_of_glogs_form_open(line: str, told: bool) -> None:
     assert is_glog(line) is told
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"\x1f\n", b"\x1f", b"a", b"\r\n"]), max_size=40).map(b"".join),
+    st.data(),
+)
+def test_line_feeds_are_counted_byte_for_byte(data: bytes, drawn: st.DataObject) -> None:
+    start = drawn.draw(st.integers(0, len(data)))
+    end = drawn.draw(st.integers(start, len(data)))
+    feeds_at = [at for at in range(start, end) if data[at : at + 1] == b"\n"]
+    assert all_feeds(bytearray(data), start, end) == len(feeds_at)
+    ending = [at for at in feeds_at if at == 0 or data[at - 1 : at] != GOES_ON]
+    assert feeds(bytearray(data), start, end) == len(ending)
