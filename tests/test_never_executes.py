@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ TRUSTED = {("cluster.py", "pickle.loads")}
 NEEDS = {"load": {"allow_pickle": False}, "torch.load": {"weights_only": True}}
 
 
+@cache
 def calls(file: Path) -> list[tuple[str, ast.Call]]:
     found = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -111,3 +111,20 @@ def test_the_hooks_of_the_page_are_there() -> None:
 @pytest.mark.parametrize("page", ["index.md", "start.md", "ci.md", "faq.md"])
 def test_the_site_has_the_page(page: str) -> None:
     assert f": {page}" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def uneven(text: str) -> list[str]:
+    """Rows of tables that have not as many fields as the row above them."""
+    found, above = [], 0
+    for line in re.sub(r"(?ms)^```.*?^```", "", text).splitlines():
+        fields = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        if above and fields not in (0, above):
+            found.append(line)
+        above = fields
+    return found
+
+
+def test_the_rows_of_a_table_have_as_many_fields_as_its_head() -> None:
+    assert uneven("| a | b |\n| - | - |\n| 1 | 2 | 3 |\n") == ["| 1 | 2 | 3 |"]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sample_logs").rglob("*.md")]
+    assert {page.name: rows for page in pages if (rows := uneven(page.read_text(encoding="utf-8")))} == {}

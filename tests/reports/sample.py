@@ -242,3 +242,13 @@ def baseline_run() -> Verdict:
     rule = RuleSource({"sites": 1, "reason": "it was there"}, held.path)
     finding = Finding(sort_event(), Class.UNLISTED, Decision.ALLOWED, rule)
     return verdict(Outcome.PASS, 0, findings=(finding,), baseline=held)
+
+
+RUNS = {
+    "blocked": blocked_run(),
+    "pass": passing_run(),
+    "default level": default_level_run(),
+    "ranks": many_ranks_run(),
+    "waived": waived_run(),
+    "no verdict": verdict(None, 2, logs=(), errors=("compile.log: no such file",)),
+}

@@ -21,14 +21,7 @@ from fallback_gate.reports import sarif as report
 from tests.reports import consumers, sample
 from tests.reports.test_safe import HOSTILE
 
-RUNS = {
-    "blocked": sample.blocked_run(),
-    "pass": sample.passing_run(),
-    "default level": sample.default_level_run(),
-    "ranks": sample.many_ranks_run(),
-    "waived": sample.waived_run(),
-    "no verdict": sample.verdict(None, 2, logs=(), errors=("compile.log: no such file",)),
-}
+RUNS = sample.RUNS
 
 
 def read(verdict: Verdict, **options: bool) -> dict[str, Any]:

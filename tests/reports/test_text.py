@@ -29,15 +29,7 @@ from fallback_gate.reports.text import render
 from tests.reports import sample
 from tests.reports.test_safe import HOSTILE
 
-RUNS = {
-    "blocked": sample.blocked_run(),
-    "pass": sample.passing_run(),
-    "default level": sample.default_level_run(),
-    "ranks": sample.many_ranks_run(),
-    "waived": sample.waived_run(),
-    "many": sample.many_events_run(500),
-    "no verdict": sample.verdict(None, 2, logs=(), errors=("compile.log: no such file",)),
-}
+RUNS = {**sample.RUNS, "many": sample.many_events_run(500)}
 
 
 def lines(verdict: Verdict, **options: int) -> list[str]:

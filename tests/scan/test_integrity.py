@@ -26,7 +26,7 @@ TEXTS = {
     "as written": (PROSE, False, False),
     "masked at the start": (MASKED + PROSE, True, False),
     "masked in the middle": (PROSE + MASKED + PROSE, True, False),
-    "masked in a long line": (b"x" * (3 << 20) + MASKED, True, False),
+    "masked in a long line": (b"." * (3 << 20) + MASKED, True, False),
     "cut at the start": (CUT + PROSE, False, True),
     "cut at the end": (PROSE + CUT, False, True),
     "rows as long in the middle": (PROSE + CUT + PROSE, False, False),

@@ -22,7 +22,7 @@ TEXT = b"".join(b"step %d: graph break at decoder.py:%d\n" % (n, n * n) for n in
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
-    "xz": lzma.compress,
+    "xz": lambda data: lzma.compress(data, preset=0),
     "lzma": lambda data: lzma.compress(data, format=lzma.FORMAT_ALONE),
     "bzip2": bz2.compress,
     "Zstandard": zstandard.ZstdCompressor(write_checksum=True).compress,
