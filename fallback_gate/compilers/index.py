@@ -391,6 +391,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "] Ignored output_format": ("litert.converter",),
     "occurrences_in_non_delegated_graphs": ("executorch",),
     "WhyNoPartition: Node ": ("executorch",),
+    "higher_order.executorch_call_delegate": ("executorch",),
     "Missing out variants: {": ("executorch",),
     "Missing operator: [": ("executorch",),
     "kernel '": ("executorch",),

@@ -14,11 +14,11 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "executorch"
 _QUOTED = Pattern(r"'(?P<op>[\w.:]{1,200})'")
 
 
