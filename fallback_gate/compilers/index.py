@@ -375,6 +375,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     " could not be transformed and will be executed as-is": ("tensorflow",),
     "Detected unsupported operations when trying to ": ("tensorflow",),
     "tf2xla conversion failed while converting ": ("tensorflow",),
+    "Proceeding with `jit_compile=False`": ("tensorflow",),
     "Found uncompilable node ": ("tensorflow",),
     " Unclustered nodes: ": ("tensorflow",),
     "Could not satisfy device specification ": ("tensorflow",),

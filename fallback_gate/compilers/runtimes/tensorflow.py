@@ -31,7 +31,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, UNCLUSTERED, UNCOMPILABLE
-from fallback_gate.compilers.runtimes.tensorflow_conversion import NOT_CONVERTED
+from fallback_gate.compilers.runtimes.tensorflow_conversion import NO_JIT, NOT_CONVERTED
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -212,7 +212,17 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.EAGER_FRAME: Proof(State.UNPROVEN, why), Kind.OP_FALLBACK: outside}
 
 
-RULES = (AS_IS, UNSUPPORTED, NOT_CONVERTED, UNCOMPILABLE, UNCLUSTERED, NO_DEVICE, NO_GPU, CUDNN_FALLBACK)
+RULES = (
+    AS_IS,
+    UNSUPPORTED,
+    NOT_CONVERTED,
+    NO_JIT,
+    UNCOMPILABLE,
+    UNCLUSTERED,
+    NO_DEVICE,
+    NO_GPU,
+    CUDNN_FALLBACK,
+)
 READER = Reader(
     name=NAME,
     rules=RULES,
