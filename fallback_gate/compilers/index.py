@@ -311,6 +311,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "ref_i64": ("openvino",),
     "ref_i32": ("openvino",),
     "ref_i8": ("openvino",),
+    "ref_I8": ("openvino",),
     "ref_u8": ("openvino",),
     "-- No conversion rule found for operations: ": ("openvino",),
     "-- Conversion is failed for: ": ("openvino",),

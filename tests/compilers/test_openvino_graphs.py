@@ -94,6 +94,16 @@ def test_a_list_that_is_no_whole_graph_is_none(lines: list[str], read: Read) -> 
     assert "whole" not in states(read, lines)
 
 
+@pytest.mark.parametrize("count", [3, 5, 10, 20, 100])
+def test_the_first_nodes_of_a_graph_with_several_outputs_are_not_the_whole(count: int, read: Read) -> None:
+    # As 2026.4 ordered a model with four results: tokens Input, act/erf Subgraph, Result_22 Output, ...
+    inner = [(f"act/erf_{at}", "Subgraph", "jit_avx512_f32") for at in range(count - 2)]
+    first = [NODES[0], *inner, ("Result_22", "Output", "unknown_f32")]
+    assert "whole" not in states(read, table(first))
+    objects = [{"name": name, "layerType": kind, "primitiveType": how} for name, kind, how in first]
+    assert "whole" not in states(read, [json.dumps(objects)])
+
+
 def test_a_kernel_that_is_not_picked_yet_and_a_body_are_told(read: Read) -> None:
     early = [*NODES[:5], ("MatMul_4", "FullyConnected", "undef_bf16"), *NODES[6:]]
     assert states(read, table(early)) == ["early"]

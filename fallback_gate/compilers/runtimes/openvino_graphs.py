@@ -7,7 +7,7 @@ r"""Room 3: executed graphs and tables of OpenVINO that a program prints whole, 
 OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and ends in
 an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
 has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
-inside, and proves nothing. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
+inside, and proves nothing; neither does one of a round number of nodes, which may be the first of more. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _LAYER = Pattern(r"<layer [^>]*\btype=\x22(?P<type>\w{1,60})\x22")
 _KEY = Pattern(r"^\s*\x22\w{1,60}\x22\s?: ")
 _DATA = Pattern(r"<data [^>]*\bprimitiveType=\x22(?P<how>\w{1,60})\x22")
 LONGEST_JSON = 8_000_000  # characters
+FEWEST = 6  # nodes of a whole graph: fewer may be the first of many
 XML_LINES = 20 * LONGEST
 
 Node = tuple[frozenset[str], str]  # the words of it, one of which is its type, and all that is told of it
@@ -52,7 +53,8 @@ def graph_told(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
     else:
         nodes = _of_rows(record)
     if len(nodes) > 1 and nodes[0][0] & _BEGINS:
-        yield Sighting(marker.id, record.position, (_state(nodes), str(record.position)))
+        state = "cut" if not match["xml"] and _is_round(len(nodes)) else _state(nodes)
+        yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
 def _state(nodes: Sequence[Node]) -> str:
@@ -61,6 +63,11 @@ def _state(nodes: Sequence[Node]) -> str:
     if any(_EARLY.search(told) and not _RAN.search(told) for _, told in nodes):
         return "early"
     return "nested" if any(words & WITH_BODY for words, _ in nodes) else "whole"
+
+
+def _is_round(count: int) -> bool:
+    """Whether a program would print so many nodes and no more: an output may stand among the first of a graph."""
+    return count < FEWEST or count % 10 == 0 or count == 25
 
 
 def _above(record: Record) -> str:
