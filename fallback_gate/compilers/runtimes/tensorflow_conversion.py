@@ -68,9 +68,10 @@ NOT_CONVERTED = Rule(
 NO_JIT = Rule(
     id="tensorflow/keras-without-jit",
     compiler=NAME,
-    anchor=("Proceeding with `jit_compile=False`",),
+    anchor=("jit_compile=False",),
     pattern=r"UserWarning: (?P<reason>Model doesn't support `jit_compile=True`\. Proceeding with `jit_compile=False`\.)",
     kind=Kind.EAGER_FRAME,
+    shared_anchor=True,
     scope=Scope.PROGRAM,
     meaning="Keras was asked to compile the model with XLA, and one of its layers can't be: none of the model is.",
     help="Take the layer that has supports_jit=False (lookups, hashing, random images) out of the model, into the input pipeline.",
