@@ -5,7 +5,8 @@ r"""tflite: TensorFlow Lite and LiteRT: what a delegate (GPU, NNAPI, Arm NN, ...
     90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.
 
 **What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain
-kernels), and the graph is split around it. Where applying the delegate fails, the whole model runs on the CPU. A
+kernels), and the graph is split around it. Where applying the delegate fails, or its library is not there, the whole
+model runs on the CPU. A
 model with an operator that the interpreter lacks can't be run at all.
 
 **At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for

@@ -1,4 +1,4 @@
-r"""Room 3: functions of TensorFlow with jit_compile=True that XLA does not take, though it has each operator.
+r"""Room 3: functions of TensorFlow with jit_compile=True that XLA does not take, though it has each operator, and models of Keras.
 
     InvalidArgumentError: Input 1 to node `bincount/DenseBincount` with op DenseBincount must be a compile-time constant.
              [[{{node bincount/DenseBincount}}]]
