@@ -398,6 +398,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Missing operator: [": ("executorch",),
     "kernel '": ("executorch",),
     "was not decomposed or delegated": ("executorch",),
+    " is not in Core ATen opset": ("executorch",),
+    " is not Aten Canonical": ("executorch",),
     "is not supported in XNNPACK Delegate": ("executorch",),
     "Init failed for backend ": ("executorch",),
     "Verbose logging enabled for XNNPACK partitioner": ("executorch",),
