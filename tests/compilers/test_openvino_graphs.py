@@ -104,6 +104,22 @@ def test_the_first_nodes_of_a_graph_with_several_outputs_are_not_the_whole(count
     assert "whole" not in states(read, [json.dumps(objects)])
 
 
+def test_nodes_that_tell_their_order_are_whole_without_a_gap(read: Read) -> None:
+    # A model with several results: the first one to be printed is not the last to run.
+    order = [0, 1, 2, 3, 7, 6, 4, 5]
+    rows = [f"{at}\t{a}\t{b}\t{c}" for at, (a, b, c) in zip(order, NODES, strict=True)]
+    told = [
+        f"{a} {{'execOrder': '{at}', 'layerType': '{b}', 'primitiveType': '{c}'}}"
+        for at, (a, b, c) in zip(order, NODES, strict=True)
+    ]
+    for lines in (rows, told):
+        assert states(read, lines) == ["whole"]
+        assert states(
+            read,
+            [line.replace("7", "35", 1) if line.startswith("7") or "'7'" in line else line for line in lines],
+        ) == ["cut"]
+
+
 def test_a_kernel_that_is_not_picked_yet_and_a_body_are_told(read: Read) -> None:
     early = [*NODES[:5], ("MatMul_4", "FullyConnected", "undef_bf16"), *NODES[6:]]
     assert states(read, table(early)) == ["early"]

@@ -7,7 +7,8 @@ r"""Room 3: executed graphs and tables of OpenVINO that a program prints whole, 
 OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and ends in
 an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
 has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
-inside, and proves nothing; neither does one of a round number of nodes, which may be the first of more. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
+inside, and proves nothing; neither does one whose `execOrder` has gaps, or without it one of a round number of nodes,
+which may be the first of more. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _ENDS = frozenset({"Output", "Result"})
 _EARLY = Pattern(r"(?<![\w.])undef(?:ined)?_")
 _RAN = Pattern(r"\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\b")
 _HEADED = Pattern(rf"{PRINTED.pattern}|Performance counts for ")  # these forms have markers of their own
+_ORDER = Pattern(r"\bexecOrder\W{1,5}(?P<key>\d{1,6})\b|^\W{0,10}(?P<first>\d{1,6})(?=[\s,;|])")
 _LAYER = Pattern(r"<layer [^>]*\btype=\x22(?P<type>\w{1,60})\x22")
 _KEY = Pattern(r"^\s*\x22\w{1,60}\x22\s?: ")
 _DATA = Pattern(r"<data [^>]*\bprimitiveType=\x22(?P<how>\w{1,60})\x22")
@@ -53,7 +55,7 @@ def graph_told(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
     else:
         nodes = _of_rows(record)
     if len(nodes) > 1 and nodes[0][0] & _BEGINS:
-        state = "cut" if not match["xml"] and _is_round(len(nodes)) else _state(nodes)
+        state = _state(nodes) if match["xml"] or _is_all(nodes) else "cut"
         yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
@@ -65,9 +67,15 @@ def _state(nodes: Sequence[Node]) -> str:
     return "nested" if any(words & WITH_BODY for words, _ in nodes) else "whole"
 
 
-def _is_round(count: int) -> bool:
-    """Whether a program would print so many nodes and no more: an output may stand among the first of a graph."""
-    return count < FEWEST or count % 10 == 0 or count == 25
+def _is_all(nodes: Sequence[Node]) -> bool:
+    """Whether no node is missing: by their order, where each tells its own, else by their count.
+
+    An output may stand among the first nodes of a graph, and a program that prints these prints a round number.
+    """
+    orders = [found["key"] or found["first"] for _, told in nodes if (found := _ORDER.search(told))]
+    if len(orders) == len(nodes):
+        return sorted(map(int, orders)) == list(range(len(nodes)))
+    return len(nodes) >= FEWEST and len(nodes) % 10 != 0 and len(nodes) != 25
 
 
 def _above(record: Record) -> str:
