@@ -334,7 +334,6 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "[AUTO] Load context in FALLBACKDEVICE ": ("openvino",),
     "Performance counts for ": ("openvino",),
     "unknown_": ("openvino",),
-    "<net name=": ("openvino",),
     "11] Parsing and validating input arguments": ("openvino",),
     "11] Loading OpenVINO": ("openvino",),
     "11] Setting device configuration": ("openvino",),

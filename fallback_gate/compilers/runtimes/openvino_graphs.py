@@ -8,7 +8,8 @@ OpenVINO gives the nodes in the order of their data, its parameters first, so a 
 an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
 has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
 inside, and proves nothing; neither does one whose `execOrder` has gaps, or without it one of a round number of nodes,
-which may be the first of more. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
+which may be the first of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize` writes has
+its reader beside the logs, and in a log proves nothing.
 """
 
 from __future__ import annotations
@@ -34,28 +35,25 @@ _EARLY = Pattern(r"(?<![\w.])undef(?:ined)?_")
 _RAN = Pattern(r"\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\b")
 _HEADED = Pattern(rf"{PRINTED.pattern}|Performance counts for ")  # these forms have markers of their own
 _ORDER = Pattern(r"\bexecOrder\W{1,5}(?P<key>\d{1,6})\b|^\W{0,10}(?P<first>\d{1,6})(?=[\s,;|])")
-_LAYER = Pattern(r"<layer [^>]*\btype=\x22(?P<type>\w{1,60})\x22")
 _KEY = Pattern(r"^\s*\x22\w{1,60}\x22\s?: ")
-_DATA = Pattern(r"<data [^>]*\bprimitiveType=\x22(?P<how>\w{1,60})\x22")
 LONGEST_JSON = 8_000_000  # characters
 FEWEST = 6  # nodes of a whole graph: fewer may be the first of many
-XML_LINES = 20 * LONGEST
 
 Node = tuple[frozenset[str], str]  # the words of it, one of which is its type, and all that is told of it
 
 
 def graph_told(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the graph or the table that begins at the line is whole; nothing where it does not begin there."""
-    if match["xml"]:
-        nodes = list(_of_xml(record))
-    elif _KEY.match(record.text):
+    if record.text.lstrip().startswith("<"):
+        return
+    if _KEY.match(record.text):
         nodes = list(_of_json(record))
     elif "[{" in record.text:
         nodes = list(_of_objects(record.whole_line()))
     else:
         nodes = _of_rows(record)
     if len(nodes) > 1 and nodes[0][0] & _BEGINS:
-        state = _state(nodes) if match["xml"] or _is_all(nodes) else "cut"
+        state = _state(nodes) if _is_all(nodes) else "cut"
         yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
@@ -130,37 +128,18 @@ def _of_objects(text: str) -> Iterator[Node]:
             yield frozenset(value for value in node.values() if isinstance(value, str)), told
 
 
-def _of_xml(record: Record) -> Iterator[Node]:
-    """The layers of a saved graph, if it is one that was executed: each has its kernel."""
-    kind = ""
-    for line in record.following(XML_LINES):
-        if layer := _LAYER.search(line.text):
-            kind = layer["type"]
-        if data := _DATA.search(line.text):
-            yield frozenset({kind}), data["how"]
-        if line.text.lstrip().startswith("</net>"):
-            return
-    yield frozenset(), ""  # its end is missing
-
-
 _ROWS = "x Status.NOT_RUN Parameter unknown_f32 0\nMatMul_4 Status.EXECUTED MatMul brgemm_avx512_bf16 9\nResult_9 Status.NOT_RUN Result unknown_f32 0"
 _TABLE = "| x | Input | unknown_f32 |\n| MatMul_4 | MatMul | brgemm_avx512_f32 |\n| Result_9 | Output | unknown_f32 |"
 _LIST = '[{"name": "x", "layerType": "Input", "primitiveType": "unknown_f32"}, {"name": "Result_9", "layerType": "Output", "primitiveType": "unknown_f32"}]'
-_XML = """<net name="gather" version="11">
-<layer id="0" name="x" type="Input">
-<data execOrder="0" layerType="Input" primitiveType="unknown_f32" />
-<layer id="1" name="Result_9" type="Output">
-<data execOrder="1" layerType="Output" primitiveType="unknown_f32" />
-</net>"""
 
 MARKER = Marker(
     id=TOLD,
     compiler=NAME,
-    anchor=("unknown_", "<net name="),
-    pattern=rf"(?P<xml><net name=\x22)|\x22?(?<![\w.])(?:unknown|jit\w{{0,40}}|ref(?:_any)?)_{_PRECISION}(?!\w)",
+    anchor=("unknown_",),
+    pattern=rf"\x22?(?<![\w.])(?:unknown|jit\w{{0,40}}|ref(?:_any)?)_{_PRECISION}(?!\w)",
     shows="An executed graph or a table of counters was printed in a form of the program's own: whole, or cut.",
     seen_in="2024.6 to 2026.4 (run), printed by programs",
-    matches=(_ROWS, _TABLE, _LIST, _XML),
+    matches=(_ROWS, _TABLE, _LIST),
     ignores=("state = unknown_f32_x",),
     read=graph_told,
 )
