@@ -56,7 +56,6 @@ def states(read: Read, lines: list[str]) -> list[str]:
         [f"{a} {{'layerType': '{b}', 'primitiveType': '{c}', 'execTimeMcs': '3'}}" for a, b, c in NODES],
         [json.dumps(OBJECTS)],
         json.dumps(OBJECTS, indent=2).split("\n"),
-        XML,
     ],
 )
 def test_a_graph_from_its_input_to_its_output_is_whole(lines: list[str], read: Read) -> None:
@@ -69,7 +68,6 @@ def test_a_graph_from_its_input_to_its_output_is_whole(lines: list[str], read: R
         table(NODES[:-1]),  # its output is missing
         [*table(NODES[:3]), "...", *table(NODES[4:])],  # and here a row inside
         json.dumps(OBJECTS[:-1], indent=2).split("\n"),
-        [line for line in XML if line != "</net>"],
     ],
 )
 def test_a_graph_that_misses_its_end_is_cut(lines: list[str], read: Read) -> None:
@@ -88,10 +86,37 @@ def test_a_graph_that_misses_its_end_is_cut(lines: list[str], read: Read) -> Non
             {"nodes": [{"name": "x", "node_type": "Parameter", "exec_type": "unknown_f32"}]}, indent=4
         ).split("\n"),
         ["Input of unknown_f32 was refused"],
+        XML,  # what is cut out of its middle would not show
     ],
 )
 def test_a_list_that_is_no_whole_graph_is_none(lines: list[str], read: Read) -> None:
     assert "whole" not in states(read, lines)
+
+
+@pytest.mark.parametrize("count", [3, 5, 10, 20, 100])
+def test_the_first_nodes_of_a_graph_with_several_outputs_are_not_the_whole(count: int, read: Read) -> None:
+    # As 2026.4 ordered a model with four results: tokens Input, act/erf Subgraph, Result_22 Output, ...
+    inner = [(f"act/erf_{at}", "Subgraph", "jit_avx512_f32") for at in range(count - 2)]
+    first = [NODES[0], *inner, ("Result_22", "Output", "unknown_f32")]
+    assert "whole" not in states(read, table(first))
+    objects = [{"name": name, "layerType": kind, "primitiveType": how} for name, kind, how in first]
+    assert "whole" not in states(read, [json.dumps(objects)])
+
+
+def test_nodes_that_tell_their_order_are_whole_without_a_gap(read: Read) -> None:
+    # A model with several results: the first one to be printed is not the last to run.
+    order = [0, 1, 2, 3, 7, 6, 4, 5]
+    rows = [f"{at}\t{a}\t{b}\t{c}" for at, (a, b, c) in zip(order, NODES, strict=True)]
+    told = [
+        f"{a} {{'execOrder': '{at}', 'layerType': '{b}', 'primitiveType': '{c}'}}"
+        for at, (a, b, c) in zip(order, NODES, strict=True)
+    ]
+    for lines in (rows, told):
+        assert states(read, lines) == ["whole"]
+        assert states(
+            read,
+            [line.replace("7", "35", 1) if line.startswith("7") or "'7'" in line else line for line in lines],
+        ) == ["cut"]
 
 
 def test_a_kernel_that_is_not_picked_yet_and_a_body_are_told(read: Read) -> None:

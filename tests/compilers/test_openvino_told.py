@@ -68,3 +68,24 @@ def test_each_node_on_a_reference_kernel_is_told_once(lines: list[str], read: Re
 )
 def test_what_is_a_kernel(lines: list[str], ops: list[str], read: Read) -> None:
     assert [op for op, *_ in said(read, lines)] == ops
+
+
+def test_nodes_of_a_yaml_list_and_of_bytes_keep_their_names(read: Read) -> None:
+    yaml = [
+        line
+        for a, b, c, _ in NODES
+        for line in (f"- name: {a}", f"  layerType: {b}", f"  primitiveType: {c}")
+    ]
+    told = [(op, layer) for op, layer, _ in said(read, yaml)]
+    assert told[:3] == [(op, layer) for op, layer, _ in NAIVE]
+    # of a roll over bytes, as 2025.2 ran it
+    roll = ["INFO tokens -> unknown_I8 (Input)", "INFO q/roll -> ref_I8 (Roll)"]
+    assert [(op, reason) for op, _, reason in said(read, roll)] == [
+        ("Roll", "layer type Roll, kernel ref_I8")
+    ]
+
+
+def test_kernels_that_are_only_counted_are_told_without_a_node(read: Read) -> None:
+    (report,) = read("Counter({'unknown_f32': 9, 'jit_avx512_f32': 1, 'ref_any_f32': 3})").reports
+    assert (report.op, report.scope.value) == ("*", "unknown")
+    assert read("Counter({'unknown_f32': 9, 'ref_any_f32': 0})").reports == []

@@ -89,6 +89,19 @@ FAILED = Rule(
     ignores=("ERROR - converting the file failed",),
     read=lambda rule, record, match: (shared.named(by_groups(rule, record, match), match["op"]),),
 )
+ATTRIBUTE = Rule(
+    id="coreml/attribute-not-converted",
+    compiler=NAME,
+    anchor=("Only torch.Tensor attr handled yet",),
+    pattern=r"\bNotImplementedError:? (?P<reason>Only torch\.Tensor attr handled yet)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The exported program holds a graph in a graph (torch.cond, a loop): the model is not converted.",
+    help="Write the branch with torch.where, or convert each graph on its own.",
+    seen_in="9.0 (run), an exception",
+    matches=("NotImplementedError: Only torch.Tensor attr handled yet",),
+    ignores=('    raise NotImplementedError("Only torch.Tensor attr handled yet")',),
+)
 NOT_DELEGATED = Rule(
     id="coreml/not-delegated",
     compiler=NAME,
@@ -216,7 +229,7 @@ EXECUTORCH = Marker(
         "The model with identifier executorch_64880954-97a8-4362-abe1-b8bb10dbb92f was exported with CoreML specification version 6, and it will not run on all version of iOS/macOS.",
     ),
 )
-RULES = (NO_CONVERTER, FAILED, NOT_DELEGATED, REFUSED, ANE)
+RULES = (NO_CONVERTER, FAILED, ATTRIBUTE, NOT_DELEGATED, REFUSED, ANE)
 MARKERS = (BEGAN, DONE, CONVERTING, CONVERTED, EXECUTORCH)
 SETTING = "logging.basicConfig(level=logging.INFO) before ExecuTorch's lowering"
 PLACEMENT = (

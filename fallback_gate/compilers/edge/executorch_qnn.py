@@ -27,7 +27,7 @@ from re import Match
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Reader, Rule
-from fallback_gate.compilers.runtimes.executorch import names_of
+from fallback_gate.compilers.runtimes.executorch_names import names_of
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record

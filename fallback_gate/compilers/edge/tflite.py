@@ -5,7 +5,8 @@ r"""tflite: TensorFlow Lite and LiteRT: what a delegate (GPU, NNAPI, Arm NN, ...
     90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.
 
 **What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain
-kernels), and the graph is split around it. Where applying the delegate fails, the whole model runs on the CPU. A
+kernels), and the graph is split around it. Where applying the delegate fails, or its library is not there, the whole
+model runs on the CPU. A
 model with an operator that the interpreter lacks can't be run at all.
 
 **At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
@@ -34,17 +35,7 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers import shared
-from fallback_gate.compilers.edge import litert
-from fallback_gate.compilers.edge.tflite_delegates import (
-    ARMNN,
-    ARMNN_LAYER,
-    ARMNN_NO_BACKEND,
-    GPU_FAILED,
-    NNAPI,
-    NNAPI_CODE,
-    STATIC,
-    VX,
-)
+from fallback_gate.compilers.edge import litert, tflite_delegates
 from fallback_gate.compilers.edge.tflite_gpu import GPU, GPU_CODE, GPU_LIST, GPU_SPLIT, NAME, SEEN
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
@@ -224,7 +215,7 @@ BEGUN = Marker(
 
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.DEVICE_FALLBACK})
 _TOLD = (
-    GPU.id, GPU_CODE.id, GPU_SPLIT.id, NNAPI.id, NNAPI_CODE.id, VX.id, ARMNN.id, ARMNN_LAYER.id, ARMNN_NO_BACKEND.id, STATIC.id, FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
+    GPU.id, GPU_CODE.id, GPU_SPLIT.id, *(rule.id for rule in tflite_delegates.TELLING), FAILED.id, NOT_FULLY.id, *litert.NAMES_WHAT_IS_LEFT,
 )  # fmt: skip
 
 
@@ -280,14 +271,7 @@ READER = Reader(
         GPU,
         GPU_CODE,
         GPU_SPLIT,
-        NNAPI,
-        NNAPI_CODE,
-        VX,
-        ARMNN,
-        ARMNN_LAYER,
-        ARMNN_NO_BACKEND,
-        STATIC,
-        GPU_FAILED,
+        *tflite_delegates.RULES,
         FAILED,
         OPENGL,
         NOT_PREPARED,

@@ -1,4 +1,4 @@
-"""Room 3: the operators that delegates of TensorFlow Lite other than the GPU's name, each on a line of its own."""
+"""Room 3: the operators that delegates of TensorFlow Lite other than the GPU's name, and delegates that are not there."""
 
 from __future__ import annotations
 
@@ -61,6 +61,37 @@ VX = Rule(
     seen_in="tflite-vx-delegate (source and public logs), WARNING, earlier ERROR",
     matches=("WARNING: Fallback unsupported op 32 to TfLite",),
     read=nnapi_code,
+)
+
+
+def of_library(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The delegate by the name of its library."""
+    library = match["library"]
+    names = (library, f"lib{library}")
+    yield by_groups(rule, record, match)._replace(op=library, names=names, reason=match["reason"])
+
+
+LIBRARY = Rule(
+    id="tflite/delegate-library-missing",
+    compiler=NAME,
+    anchor=("delegate.so", "delegate.dylib", "Delegate.so", "libedgetpu", "libvx_delegate"),
+    pattern=r"(?:^|(?<=[\s/('\x22]))lib(?P<library>edgetpu|\w{0,60}[dD]elegate)\.(?:so(?:\.\d{1,3})*|\d?\.?dylib): (?P<reason>cannot open shared object file.{0,100}|undefined symbol: .{1,200})",
+    kind=Kind.DEVICE_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="The library of the delegate, or one that it needs, is not there: the model runs on the CPU, or the program ended.",
+    help="Install the delegate's runtime (libedgetpu1-std, say), or put its folder into LD_LIBRARY_PATH.",
+    seen_in="tflite-runtime 2.14 and LiteRT 2.3 (run), the OSError of load_delegate()",
+    matches=(
+        "OSError: libedgetpu.so.1: cannot open shared object file: No such file or directory",
+        "GPU delegate unavailable (libtensorflowlite_gpu_delegate.so: cannot open shared object file: No such file or directory)",
+        "OSError: /usr/lib/libvx_delegate.so: undefined symbol: tflite_plugin_create_delegate",
+    ),
+    ignores=(
+        "cp libedgetpu.so.1 /usr/lib",
+        "OSError: libdelegates.so: cannot open shared object file: No such file or directory",
+    ),
+    read=of_library,
 )
 GPU_FAILED = Rule(
     id="tflite/gpu-not-prepared",
@@ -153,3 +184,6 @@ STATIC = Rule(
     ignores=("r'Attempting to use a delegate that only supports static-sized tensors',",),
     read=needs_static,
 )
+
+TELLING = (NNAPI, NNAPI_CODE, VX, ARMNN, ARMNN_LAYER, ARMNN_NO_BACKEND, STATIC)  # why not all is delegated
+RULES = (*TELLING, GPU_FAILED, LIBRARY)

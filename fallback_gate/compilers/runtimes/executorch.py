@@ -15,8 +15,9 @@ or as CSV, with or without an index: operator, occurrences in delegated graphs, 
 **When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
 for at all (topk, index, add.Scalar), so it proves nothing.
 
-**What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary. `getitem` is counted as not delegated, and is
-no computation: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+**What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary; or the
+lowered graph itself, from its first line to its `return` (see `executorch_graphs`). `getitem` and the operators of
+symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (run). The partitioners of QNN, Vulkan, Arm, MLX and others have
@@ -30,36 +31,19 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import executorch_errors
+from fallback_gate.compilers.runtimes import executorch_errors, executorch_graphs
+from fallback_gate.compilers.runtimes.executorch_names import NAME, is_symbolic, names_of
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
 
-NAME = "executorch"
 LONGEST = 5_000  # lines of one table
 
 _ROW = Pattern(
     r"^\W*(?:\d{1,6}\W+)?(?P<op>[A-Za-z_](?:[\w.:]{0,199}\w)?)(?:\W+\d{1,9}\W+|\s+\.\.\.\s+)(?P<outside>\d{1,9})\W*$"
 )
 _RULED = Pattern(r"^(?!.*\.\.\.)\W*$")  # dots stand for rows that pandas leaves out
-_ATEN = Pattern(
-    r"^(?=.{1,300}$)(?:aten_|aten[.:]{1,2})(?P<name>_{0,2}[a-zA-Z0-9]\w*?)"
-    r"[_.](?P<overload>default|out|(?:self_)?(?:tensor|scalar|int|dim|dimname|size|mode)(?:_(?:tensor|scalar|int|list|mode|out|correction))?"
-    r"|correction|vec|names|input|indices|using_ints|float|list|\w*intlist)$"
-)
-_COPY = Pattern(r"_\d+$")
 _WITH_BODY = {"cond", "map", "map_impl", "while_loop", "scan"}
-
-
-def names_of(node: str) -> tuple[str, ...]:
-    """The names of an operator that the edge dialect writes `aten_add_scalar`, first the one to report."""
-    bare = _COPY.sub("", node)
-    if found := _ATEN.match(bare):
-        return tuple(dict.fromkeys((f"aten::{found['name']}", bare, found["name"])))
-    plain = bare.removesuffix("_default")
-    namespace, _, rest = plain.partition("_")
-    spelled = (f"{namespace}::{rest}", rest) if rest else ()
-    return tuple(dict.fromkeys((bare, plain, *spelled)))
 
 
 def table(record: Record) -> tuple[list[tuple[str, int, Line]], bool]:
@@ -79,7 +63,7 @@ def outside(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operators of the table that stand outside the delegates."""
     report = by_groups(rule, record, match)
     for op, count, line in table(record)[0]:
-        if count and op != "getitem":
+        if count and not is_symbolic(op):
             names = names_of(op)
             yield report._replace(
                 op=names[0],
@@ -153,6 +137,7 @@ WHY = Rule(
 )
 
 MARKERS = (
+    executorch_graphs.MARKER,
     Marker(
         id="executorch/table-printed",
         compiler=NAME,
@@ -192,7 +177,7 @@ BODIES = "the tables of the bodies' own graph modules, and `proof: {accept_unobs
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """The whole table shows each operator outside the delegates, for each summary that the log has."""
-    states = evidence.of("executorch/table-printed")
+    states = evidence.of("executorch/table-printed") | evidence.of(executorch_graphs.PRINTED)
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a program could not be lowered, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
@@ -200,8 +185,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         why = "a program has its summary in the log, and no table"
         return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
     if states == {("whole",)}:
-        why = "the table lists each operator, delegated or not"
-        return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, evidence.first("executorch/table-printed"))}
+        why = "the table or the graph lists each operator that is outside the delegates"
+        line = evidence.first("executorch/table-printed") or evidence.first(executorch_graphs.PRINTED)
+        return {Kind.OP_FALLBACK: Proof(State.PROVEN, why, line)}
     if ("nested",) in states and ("cut",) not in states:
         why = "the table has a branch or a loop, and no log shows which operators its body leaves outside"
         return {Kind.OP_FALLBACK: Proof(State.UNOBSERVABLE, why, None, BODIES)}
@@ -213,7 +199,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(OUTSIDE, WHY, *executorch_errors.RULES),
+    rules=(OUTSIDE, WHY, executorch_graphs.OUTSIDE, *executorch_errors.RULES),
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,

@@ -14,11 +14,11 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "executorch"
 _QUOTED = Pattern(r"'(?P<op>[\w.:]{1,200})'")
 
 
@@ -109,6 +109,24 @@ NOT_DECOMPOSED = Rule(
     read=of_overload,
 )
 
+NOT_CORE = Rule(
+    id="executorch/not-in-core-aten",
+    compiler=NAME,
+    anchor=(" is not in Core ATen opset", " is not Aten Canonical"),
+    pattern=r"(?:^|\s)Operator torch\._ops\.(?P<edge>[a-zA-Z_]\w{0,60}\.\w[\w.]{0,150}) (?P<reason>is not (?:in Core ATen opset|Aten Canonical))\b",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The operator is none of those that ExecuTorch's edge dialect holds: there is no program.",
+    help="Decompose it before lowering, or turn the check off (EdgeCompileConfig(_check_ir_validity=False)) where a delegate takes it.",
+    seen_in="1.5 (run), earlier wording in the source of torch 2.1 to 2.5, an exception",
+    matches=(
+        "torch._export.verifier.SpecViolationError: \nOperator torch._ops.aten.bucketize.Tensor is not in Core ATen opset (https://pytorch.org/docs/stable/torch.compiler_ir.html#core-aten-ir).",
+        "torch._export.verifier.SpecViolationError: Operator torch._ops.aten.rms_norm.default is not Aten Canonical.",
+    ),
+    ignores=('f"Operator {op.__module__}.{op.__name__} is not Aten Canonical."',),
+    read=of_overload,
+)
+
 XNNPACK = Rule(
     id="executorch/xnnpack-lacks-operator",
     compiler=NAME,
@@ -141,4 +159,4 @@ NOT_INITIALISED = Rule(
     ignores=("bgfx::init failed for backend Vulkan",),
 )
 
-RULES = (MISSING, NO_KERNEL, NOT_DECOMPOSED, XNNPACK, NOT_INITIALISED)
+RULES = (MISSING, NO_KERNEL, NOT_DECOMPOSED, NOT_CORE, XNNPACK, NOT_INITIALISED)

@@ -56,7 +56,7 @@ NOT_LOWERED = Rule(
     ),
     pattern=r"\bMLIR translation rule for primitive '(?P<primitive>[\w.-]{1,80})' not found for platforms? .{1,80}"
     r"|\bUnimplemented primitive in Pallas [\w ]{1,30} lowering(?: for [\w. ]{1,60})?: (?P<pallas>[\w.-]{1,80})\b"
-    r"|(?:^|: )Only interpret mode is supported on \w{1,20} backend\b"
+    r"|(?:^|: |Error )Only interpret mode is supported on \w{1,20} backend\b"
     r"|\bNo FFI handler registered for (?P<handler>[\w.$-]{1,200}) on a platform \w{1,40}"
     r"|\bNo registered implementation for (?:untyped )?custom call to \x22?(?P<untyped>[\w.$-]{1,200})\x22? for (?:platform )?\w{1,40}",
     kind=Kind.COMPILE_ERROR,

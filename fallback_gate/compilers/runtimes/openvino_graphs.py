@@ -7,7 +7,9 @@ r"""Room 3: executed graphs and tables of OpenVINO that a program prints whole, 
 OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and ends in
 an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
 has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
-inside, and proves nothing. The JSON of a list of nodes and the XML that `openvino.serialize` writes are read alike.
+inside, and proves nothing; neither does one whose `execOrder` has gaps, or without it one of a round number of nodes,
+which may be the first of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize` writes has
+its reader beside the logs, and in a log proves nothing.
 """
 
 from __future__ import annotations
@@ -32,27 +34,27 @@ _ENDS = frozenset({"Output", "Result"})
 _EARLY = Pattern(r"(?<![\w.])undef(?:ined)?_")
 _RAN = Pattern(r"\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\b")
 _HEADED = Pattern(rf"{PRINTED.pattern}|Performance counts for ")  # these forms have markers of their own
-_LAYER = Pattern(r"<layer [^>]*\btype=\x22(?P<type>\w{1,60})\x22")
+_ORDER = Pattern(r"\bexecOrder\W{1,5}(?P<key>\d{1,6})\b|^\W{0,10}(?P<first>\d{1,6})(?=[\s,;|])")
 _KEY = Pattern(r"^\s*\x22\w{1,60}\x22\s?: ")
-_DATA = Pattern(r"<data [^>]*\bprimitiveType=\x22(?P<how>\w{1,60})\x22")
 LONGEST_JSON = 8_000_000  # characters
-XML_LINES = 20 * LONGEST
+FEWEST = 6  # nodes of a whole graph: fewer may be the first of many
 
 Node = tuple[frozenset[str], str]  # the words of it, one of which is its type, and all that is told of it
 
 
 def graph_told(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """Whether the graph or the table that begins at the line is whole; nothing where it does not begin there."""
-    if match["xml"]:
-        nodes = list(_of_xml(record))
-    elif _KEY.match(record.text):
+    if record.text.lstrip().startswith("<"):
+        return
+    if _KEY.match(record.text):
         nodes = list(_of_json(record))
     elif "[{" in record.text:
         nodes = list(_of_objects(record.whole_line()))
     else:
         nodes = _of_rows(record)
     if len(nodes) > 1 and nodes[0][0] & _BEGINS:
-        yield Sighting(marker.id, record.position, (_state(nodes), str(record.position)))
+        state = _state(nodes) if _is_all(nodes) else "cut"
+        yield Sighting(marker.id, record.position, (state, str(record.position)))
 
 
 def _state(nodes: Sequence[Node]) -> str:
@@ -61,6 +63,17 @@ def _state(nodes: Sequence[Node]) -> str:
     if any(_EARLY.search(told) and not _RAN.search(told) for _, told in nodes):
         return "early"
     return "nested" if any(words & WITH_BODY for words, _ in nodes) else "whole"
+
+
+def _is_all(nodes: Sequence[Node]) -> bool:
+    """Whether no node is missing: by their order, where each tells its own, else by their count.
+
+    An output may stand among the first nodes of a graph, and a program that prints these prints a round number.
+    """
+    orders = [found["key"] or found["first"] for _, told in nodes if (found := _ORDER.search(told))]
+    if len(orders) == len(nodes):
+        return sorted(map(int, orders)) == list(range(len(nodes)))
+    return len(nodes) >= FEWEST and len(nodes) % 10 != 0 and len(nodes) != 25
 
 
 def _above(record: Record) -> str:
@@ -115,37 +128,18 @@ def _of_objects(text: str) -> Iterator[Node]:
             yield frozenset(value for value in node.values() if isinstance(value, str)), told
 
 
-def _of_xml(record: Record) -> Iterator[Node]:
-    """The layers of a saved graph, if it is one that was executed: each has its kernel."""
-    kind = ""
-    for line in record.following(XML_LINES):
-        if layer := _LAYER.search(line.text):
-            kind = layer["type"]
-        if data := _DATA.search(line.text):
-            yield frozenset({kind}), data["how"]
-        if line.text.lstrip().startswith("</net>"):
-            return
-    yield frozenset(), ""  # its end is missing
-
-
 _ROWS = "x Status.NOT_RUN Parameter unknown_f32 0\nMatMul_4 Status.EXECUTED MatMul brgemm_avx512_bf16 9\nResult_9 Status.NOT_RUN Result unknown_f32 0"
 _TABLE = "| x | Input | unknown_f32 |\n| MatMul_4 | MatMul | brgemm_avx512_f32 |\n| Result_9 | Output | unknown_f32 |"
 _LIST = '[{"name": "x", "layerType": "Input", "primitiveType": "unknown_f32"}, {"name": "Result_9", "layerType": "Output", "primitiveType": "unknown_f32"}]'
-_XML = """<net name="gather" version="11">
-<layer id="0" name="x" type="Input">
-<data execOrder="0" layerType="Input" primitiveType="unknown_f32" />
-<layer id="1" name="Result_9" type="Output">
-<data execOrder="1" layerType="Output" primitiveType="unknown_f32" />
-</net>"""
 
 MARKER = Marker(
     id=TOLD,
     compiler=NAME,
-    anchor=("unknown_", "<net name="),
-    pattern=rf"(?P<xml><net name=\x22)|\x22?(?<![\w.])(?:unknown|jit\w{{0,40}}|ref(?:_any)?)_{_PRECISION}(?!\w)",
+    anchor=("unknown_",),
+    pattern=rf"\x22?(?<![\w.])(?:unknown|jit\w{{0,40}}|ref(?:_any)?)_{_PRECISION}(?!\w)",
     shows="An executed graph or a table of counters was printed in a form of the program's own: whole, or cut.",
     seen_in="2024.6 to 2026.4 (run), printed by programs",
-    matches=(_ROWS, _TABLE, _LIST, _XML),
+    matches=(_ROWS, _TABLE, _LIST),
     ignores=("state = unknown_f32_x",),
     read=graph_told,
 )

@@ -52,10 +52,10 @@ _TYPE_TOLD = Pattern(rf"\blayerType{_VALUE}(?P<type>[A-Z]\w{{0,60}})")
 _NAMES_TOLD = Pattern(rf"\boriginalLayersNames{_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _NAME_TOLD = Pattern(rf"\b(?:name|friendly_name){_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _LAYER = Pattern(r"<layer\b.{0,400}? name=\x22(?P<name>[^\x22]{1,300})\x22 type=\x22(?P<type>\w{1,60})\x22")
-_KEY = Pattern(r"^\s*[\x22'](?P<key>\w{1,60})[\x22']\s?: ")
+_KEY = Pattern(r"^\s*(?:[\x22']\w{1,60}[\x22']\s?: |(?P<item>- )?\w{1,60}: \S)")
 _FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
-KERNEL = r"(?<![\w.])ref(?:_any)?_(?:bf16|f16|f32|f64|i8|i16|i32|i64|u8|u32|u64|boolean)\b"
+KERNEL = r"(?<![\w.])ref(?:_any)?_(?:bf16|f16|f32|f64|I8|i8|i16|i32|i64|u8|u32|u64|boolean)\b"
 WITH_BODY = {"TensorIterator", "Loop", "If"}
 
 
@@ -110,18 +110,26 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
 
 
 def element(record: Record) -> str:
-    """The line, with what belongs to it: the XML element it is in, or the other keys of its JSON object."""
+    """The line, with what belongs to it: the XML element it is in, or the other keys of its object in JSON or YAML."""
     if record.text.lstrip().startswith("<data "):
         return "".join(line.text for line in record.preceding(1)) + record.text
     if not _KEY.search(record.text):
         return record.text
     lines = [record.text]
-    for nearby in (record.preceding(MOST_KEYS), record.following(MOST_KEYS)):
-        for line in nearby:
-            if not _KEY.search(line.text):
+    for nearby, first in ((record.preceding(MOST_KEYS), True), (record.following(MOST_KEYS), False)):
+        for line in () if first and _begins_item(record.text) else nearby:
+            begins = _begins_item(line.text)
+            if not _KEY.search(line.text) or (begins and not first):
                 break
             lines.append(line.text)
+            if begins:
+                break
     return "\n".join(lines)
+
+
+def _begins_item(text: str) -> bool:
+    """Whether a node of a YAML list begins with the line."""
+    return text.lstrip().startswith("- ")
 
 
 def rows(record: Record) -> Iterable[tuple[Match[str], Line]]:
@@ -245,6 +253,7 @@ TOLD = Rule(
         '<data execOrder="2" execTimeMcs="72" originalLayersNames="DFT_4" primitiveType="ref_any_f32" runtimePrecision="f32" />',
         '{"name": "DFT_4", "layerType": "DFT", "primitiveType": "ref_any_f32"}',
         "  primitiveType = ref_any_f32",
+        "- name: route/gather_nd\n  layerType: GatherND\n  primitiveType: ref_any_f32",
         "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
         "DFT_4;Status.EXECUTED;DFT;ref_any_f32;0.025;0.025;",
         "Bucketize_87;Status.NOT_RUN;Bucketize;ref_any_f32;0.000;0.000",

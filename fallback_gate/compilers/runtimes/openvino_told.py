@@ -34,12 +34,22 @@ from fallback_gate.scan.record import Record
 
 MOST = 1000  # nodes of one line
 _CLOSING = '{"fallback_gate_closing": '  # such a record has a reader of its own
-_OTHER_KERNELS = (b"ref_any_", b"unknown_f", b"unknown_i", b"unknown_b", b"jit_", b"brgemm_", b"undef")
+_OTHER_KERNELS = (
+    b"ref_any_",
+    b"unknown_f",
+    b"unknown_i",
+    b"unknown_I",
+    b"unknown_b",
+    b"jit_",
+    b"brgemm_",
+    b"undef",
+)
 _CELLS = re.compile(r"[\s;,|\x22'{}()\[\]=]+")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 _NAME = Pattern(
     r"\b(?:node_?[nN]ame|friendly_?[nN]ame|layer_?[nN]ame|name|node|layer)[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?(?P<name>[^\s\x22',;|]{1,300})"
 )
+_COUNT = Pattern(r"[\x22'](?P<how>ref_any_\w{1,40})[\x22']: ?(?P<count>[1-9]\d{0,8})[,}]")
 
 
 def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -53,7 +63,12 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         return
     if "ref_any_" not in text and not any(map(record.is_near, _OTHER_KERNELS)):
         return
-    report = by_groups(rule, record, match)
+    report, counted = by_groups(rule, record, match), _COUNT.search(text)
+    if counted:
+        yield report._replace(
+            scope=Scope.UNKNOWN, reason=f"kernel {counted['how']}, {counted['count']} times"
+        )
+        return
     for how, around in _nodes(record):
         kind = None if "OPTIMIZED_OUT" in around else _type(around, how)
         if kind is None:
@@ -107,6 +122,7 @@ FREE = Rule(
         "ref_i64",
         "ref_i32",
         "ref_i8",
+        "ref_I8",
         "ref_u8",
         "ref_u32",
         "ref_u64",
@@ -126,6 +142,8 @@ FREE = Rule(
         "INFO:root:node=la/inverse type=Inverse exec=ref_any_f32",
         '{"node_name": "hash/gather", "node_type": "GatherElements", "exec_type": "ref_any_f32", "us": 2}',
         '["/a/b", "DFT", "ref_any_f32", 2]',
+        "Counter({'unknown_f32': 9, 'jit_avx512_f32': 1, 'ref_any_f32': 1})",
+        "9\tq/roll\tRoll\tref_I8\n10\tResult_12\tOutput\tunknown_I8",
         "Slice_13 Slice ref_f32 7\nspec/relu Eltwise jit_avx512_f32 3",
     ),
     ignores=(

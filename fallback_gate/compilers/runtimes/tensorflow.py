@@ -4,7 +4,8 @@ r"""tensorflow: TensorFlow with AutoGraph and XLA (`tf.function`, `jit_compile=T
     I0000 00:00:1795999573.9   14696 compilability_check_util.cc:62] Found uncompilable node PyFunc (op PyFunc): No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices ...
 
 **What falls back.** A function that AutoGraph can't transform runs as plain Python while it is traced. With
-auto-clustering, an operator that XLA lacks stays outside the clusters; with `jit_compile=True` it is an error.
+auto-clustering, an operator that XLA lacks stays outside the clusters; with `jit_compile=True` it is an error, as is a shape that
+depends on data. Keras turns the compile of a whole model off for one layer that XLA can't take, with a Python warning.
 
 **At which setting it speaks.** AutoGraph: a warning. Clusters: `TF_CPP_VMODULE=mark_for_compilation_pass=2`
 counts the operators outside, `...=5,compilability_check_util=5` names each node with its reason.
@@ -15,7 +16,7 @@ soft placement, the default, `tf.device("/GPU:0")` without a GPU takes the CPU.
 
 **What proves the end.** Nothing yet: graphs are clustered as they come, until the program ends.
 
-`_Arg`, `_Retval` and the like are bookkeeping, and each eager one-operator graph is left unclustered: no
+`_Arg`, `_Retval`, the read of a variable and the like are bookkeeping, and each eager one-operator graph is left unclustered: no
 fallbacks. Nor is retracing (`5 out of the last 5 calls to`): the function is compiled anew. `Could not find cuda
 drivers on your machine, GPU will not be used` comes with each import on a machine without a GPU, also where
 TensorFlow only stands beside another framework: no fallback. `Cannot dlopen some GPU libraries` needs a GPU.
@@ -31,7 +32,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
 from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, UNCLUSTERED, UNCOMPILABLE
-from fallback_gate.compilers.runtimes.tensorflow_conversion import NOT_CONVERTED
+from fallback_gate.compilers.runtimes.tensorflow_conversion import NO_JIT, NOT_CONVERTED
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -212,7 +213,17 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     return {Kind.EAGER_FRAME: Proof(State.UNPROVEN, why), Kind.OP_FALLBACK: outside}
 
 
-RULES = (AS_IS, UNSUPPORTED, NOT_CONVERTED, UNCOMPILABLE, UNCLUSTERED, NO_DEVICE, NO_GPU, CUDNN_FALLBACK)
+RULES = (
+    AS_IS,
+    UNSUPPORTED,
+    NOT_CONVERTED,
+    NO_JIT,
+    UNCOMPILABLE,
+    UNCLUSTERED,
+    NO_DEVICE,
+    NO_GPU,
+    CUDNN_FALLBACK,
+)
 READER = Reader(
     name=NAME,
     rules=RULES,

@@ -1,4 +1,4 @@
-r"""Room 3: functions of TensorFlow with jit_compile=True that XLA does not take, though it has each operator.
+r"""Room 3: functions of TensorFlow with jit_compile=True that XLA does not take, though it has each operator, and models of Keras.
 
     InvalidArgumentError: Input 1 to node `bincount/DenseBincount` with op DenseBincount must be a compile-time constant.
              [[{{node bincount/DenseBincount}}]]
@@ -63,4 +63,21 @@ NOT_CONVERTED = Rule(
     ),
     ignores=("tf2xla conversion failed while converting: see above",),
     read=unconverted,
+)
+
+NO_JIT = Rule(
+    id="tensorflow/keras-without-jit",
+    compiler=NAME,
+    anchor=("jit_compile=False",),
+    pattern=r"UserWarning: (?P<reason>Model doesn't support `jit_compile=True`\. Proceeding with `jit_compile=False`\.)",
+    kind=Kind.EAGER_FRAME,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="Keras was asked to compile the model with XLA, and one of its layers can't be: none of the model is.",
+    help="Take the layer that has supports_jit=False (lookups, hashing, random images) out of the model, into the input pipeline.",
+    seen_in="Keras 3.15 (run), a Python warning",
+    matches=(
+        "/opt/venv/keras/src/trainers/trainer.py:248: UserWarning: Model doesn't support `jit_compile=True`. Proceeding with `jit_compile=False`.",
+    ),
+    ignores=('                "Proceeding with `jit_compile=False`."',),
 )
