@@ -129,6 +129,10 @@ FORMATS = (
     "%(asctime)s %(process)d [%(threadName)s] %(levelname)s %(name)s: %(message)s",
     "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s",
     "%(asctime)s.%(msecs)03d %(levelname)s [%(name)s] %(message)s",
+    "%(asctime)s - %(levelname)s - %(name)s -   %(message)s",
+    "%(levelname)s:     %(message)s",
+    "%(asctime)s - trainer - %(levelname)s - %(message)s",
+    "[%(asctime)s: %(levelname)s/MainProcess] %(message)s",
 )
 BREAK = (
     "Graph break in user code at /app/seg/net.py:34\nGraph Break Reason: Data-dependent branching\n"
@@ -223,6 +227,7 @@ def test_a_process_whose_records_have_another_format_does_not_pass_by_the_proof_
         "I1201 00:21:44.034895 140113939774336 {2}.py:5368] ",  # absl
         "2026-12-01T00:21:19Z [debug    ] ",  # structlog
         "\x1b[1m",  # structlog without a processor for the level
+        " 45868 MainThread ",
     ],
 )
 def test_records_that_another_logging_library_prints(read: Read, opening: str) -> None:
@@ -247,3 +252,27 @@ def test_records_that_another_logging_library_prints(read: Read, opening: str) -
     ]
     for by in said.evidence.processes.values():
         assert State.PROVEN not in {state.state for state in torch_proof.prove(by["torch.compile"]).values()}
+
+
+def test_records_in_the_columns_of_rich(read: Read) -> None:
+    """A wide console: the message in a column of its own, the file of the record at the end of its first line."""
+    messages = (
+        ("symbolic_convert.py:5368", BREAK),
+        ("graph.py:3114", CODE),
+        ("graph.py:3004", "Finished codegen"),
+    )
+    lines = [
+        f"{'[12/01/26 00:21:27] DEBUG    ' if not at else ' ' * 29}{said:<90}{file if not at else ''}"
+        for file, message in messages
+        for at, said in enumerate(message.split("\n"))
+    ]
+    found = [(r.id, r.op, r.location and r.location.line, r.reason) for r in read(*lines).reports]
+    assert found == [
+        ("torch/graph-break", "route", 34, "Data-dependent branching"),
+        (
+            "torch/fallback-kernel",
+            "aten::topk",
+            None,
+            "the generated wrapper calls it: no kernel was generated",
+        ),
+    ]

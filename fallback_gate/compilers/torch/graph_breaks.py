@@ -42,7 +42,7 @@ LONGEST_BREAK = 400  # lines of one graph-break record
 MOST_KEPT = 16 * 1024  # characters of a text whose facts are kept for when it comes back
 HEADER = (
     r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
-    r"(?P<file>.+):(?P<line>\d{1,9})"
+    r"(?P<file>.+?):(?P<line>\d{1,9})"  # rich puts the file of the record behind it
 )
 MEANING = "Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two."
 HELP = (
@@ -65,6 +65,8 @@ def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repor
     """A graph-break record: the break, and the frame that was given up because of it, if any."""
     if log := opened(record.text, match, "graph_breaks"):
         lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
+        if not log.prefix:
+            lines = unprefixed.flush_left(lines)
     elif log := unprefixed.unprefixed(record, match, unprefixed.BREAK, "graph_breaks"):
         lines = list(unprefixed.rest_of_break(record, LONGEST_BREAK))
     else:

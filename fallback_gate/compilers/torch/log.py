@@ -55,11 +55,16 @@ _LOGGER = (
 _BEFORE = r"[\W\d_]{0,60}(?:T[\d:.,]{8,16}\S{0,6}[\W\d_]{1,20})?(?:MainThread\W{1,4})?"  # times, process ids
 _FORMATTED = Pattern(
     rf"{_BEFORE}(?:(?P<l1>{_LEVEL})\s{{0,8}}\W{{1,4}}{_LOGGER % 'a1'}|{_LOGGER % 'a2'}\W{{1,6}}(?P<l2>{_LEVEL})\b)"
-    r"[\])}>]{0,2} {0,3}(?:(?:->|[:|>-]) ?)?"
+    r"[\])}>]{0,2} {0,3}(?:(?:->|[:|>-]) {0,8})?"
 )
-_SAID = r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at |Output code: ?$|torch\._dynamo hit config\.)"
+_SAID = (
+    r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at "
+    r"|Output code: *(?: \w+\.py:\d{1,6})? *$|torch\._dynamo hit config\.)"
+)
 _SAYS = Pattern(_SAID)
-_UNNAMED = Pattern(rf"{_BEFORE}(?P<level>{_LEVEL})\b *[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) ?)?(?={_SAID})")
+_UNNAMED = Pattern(
+    rf"{_BEFORE}(?P<level>{_LEVEL})\b *[\])}}>]{{0,2}} {{0,8}}(?:(?:->|[:|>-]) {{0,8}})?(?={_SAID})"
+)
 _ANYWHERE = Pattern(
     r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at \S.*:\d{1,9}"
     r"|torch\._dynamo hit config\.\w+_limit \(\d{1,9}\)|Output code:)\s*$"

@@ -12,7 +12,9 @@ from fallback_gate.compilers.rule import Marker, Sighting
 from fallback_gate.compilers.torch.at_exit import raised
 from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
+from fallback_gate.compilers.torch.unprefixed import leads
 from fallback_gate.compilers.torch.wrapper import is_printed
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
@@ -48,8 +50,14 @@ def _printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sigh
 
 def _formatted(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """That records are in a format of the program's own."""
-    if not parse(record.text) and formatted(record.text):
+    started = _STARTED.match(record.text)
+    if (started and leads(record.text, started.end("lead"))) or (
+        not parse(record.text) and formatted(record.text)
+    ):
         yield Sighting(marker.id, record.position)
+
+
+_STARTED = Pattern(r"(?P<lead>.{0,200}?)Step 1: torchdynamo start tracing \S{1,300} \S.{0,500}:\d")
 
 
 def _wrapper(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -266,6 +274,7 @@ MARKERS = (
         matches=(
             "INFO:torch._dynamo.symbolic_convert:Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
             "[2026-11-30 12:11:07,051][torch._inductor.graph.__output_code][DEBUG] - Output code: ",
+            "[2026-11-30 12:11:07,051: INFO/MainProcess] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
         ),
         ignores=("INFO:app:Step 1: torchdynamo start tracing",),
         read=_formatted,
