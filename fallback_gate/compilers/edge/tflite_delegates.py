@@ -74,8 +74,8 @@ def of_library(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report
 LIBRARY = Rule(
     id="tflite/delegate-library-missing",
     compiler=NAME,
-    anchor=("delegate.so", "delegate.dylib", "Delegate.so", "libedgetpu", "libvx_delegate"),
-    pattern=r"(?:^|(?<=[\s/('\x22]))lib(?P<library>edgetpu|\w{0,60}[dD]elegate)\.(?:so(?:\.\d{1,3})*|\d?\.?dylib): (?P<reason>cannot open shared object file.{0,100}|undefined symbol: .{1,200})",
+    anchor=("elegate.so", "elegate.dylib", "libedgetpu"),
+    pattern=r"(?:^|(?<=[\s/('\x22]))lib(?P<library>edgetpu|\w{0,60}[dD]elegate)\.(?:so(?:\.\d{1,3})*|(?:(?<=edgetpu\.)\d\.)?dylib): (?P<reason>cannot open shared object file.{0,100}|undefined symbol: .{1,200})",
     kind=Kind.DEVICE_FALLBACK,
     shared_anchor=True,
     scope=Scope.PROGRAM,
