@@ -4,7 +4,8 @@ r"""iree: IREE's compiler, and torch-mlir in front of it.
     moe_attn.mlir:34:11: warning: op is not vectorized
 
 **What falls back.** A dispatch gets the default pipeline, without tiles or vectors; an operation stays scalar
-loops, or misses its microkernel; a module is built for the VMVX interpreter, or for a generic CPU.
+loops, or misses its microkernel or the GPU's matrix instruction; a module is built for the VMVX interpreter, or for
+a generic CPU.
 
 **At which setting it speaks.** Pipelines: `--iree-hal-dump-executable-configurations-to=-` prints each dispatch.
 Scalar loops: the hidden flag `--iree-llvmcpu-check-linalg-vectorization`. The generic CPU: always.
@@ -14,9 +15,10 @@ vectorization check sees operations of linalg only, not those of `iree_linalg_ex
 Python module `iree.compiler.tools` takes standard output for itself: dump to a folder there, and print its files.
 
 **What proves the end.** The dump, where each executable in it ends and has a pipeline, and no error of the
-compiler: it dumps before it translates.
+compiler: it dumps before it translates. Not where a convolution or pooling, or a reduction of several results, is under
+`DoubleTilingExpert`: it may stay scalar loops all the same, which only the vectorization check tells.
 
-Wording seen in 3.1, 3.6 and 3.13 (run); older names of pipelines in the source of 2.x.
+Wording seen in 2.9, 3.1, 3.6, 3.9 and 3.13 (run); older names of pipelines in the source of 2.x.
 """
 
 from __future__ import annotations
@@ -25,20 +27,18 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import iree_errors
+from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.runtimes import iree_dispatches, iree_errors
+from fallback_gate.compilers.runtimes.iree_dispatches import MOST_HEAD, OF_PIPELINE, WHY_NOT
 from fallback_gate.compilers.runtimes.iree_errors import NAME, PLACE, dispatch_names, file_of
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-LONGEST = 50_000  # lines of one executable
-
 _OPERATION = Pattern(
     r"(?:^|= |current operation: )\s*(?P<op>(?:linalg|iree_linalg_ext|tensor|vector|tosa|stablehlo|torch)\.\w[\w.]*)"
 )
 _VMVX = "vmvx-bytecode-fb"
-MOST_HEAD = 60  # lines between an executable's first one and its function
 _EXECUTABLE = Pattern(r"hal\.executable (?:public |private )?@(?P<name>[\w$.-]{1,300})")
 _FUNCTION = Pattern(r"func\.func (?:public |private )?@(?P<name>[\w$.-]{1,300})\(")
 
@@ -62,9 +62,10 @@ _DUMPED = (
 PLAIN_PIPELINE = Rule(
     id="iree/plain-pipeline",
     compiler=NAME,
-    anchor=("translation_info<pipeline = ",),
-    pattern=r"^\s*func\.func @(?P<dispatch>[\w$.-]{1,300})\(.*?translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?"
-    r"(?P<pipeline>(?:CPU|LLVMGPU|SPIRV|VMVX)?(?:Default|Distribute|BaseDistribute|BaseLowering))[>, ]",
+    anchor=("translation_info<",),
+    pattern=r"^\s*func\.func @(?P<dispatch>[\w$.-]{1,300})\(.*?"
+    + OF_PIPELINE
+    + r"(?P<pipeline>(?:CPU|LLVMGPU|SPIRV|VMVX)?(?:Default|Distribute|BaseDistribute|BaseLowering))[>, ]",
     kind=Kind.UNTUNED_CONFIG,
     shared_anchor=True,
     scope=Scope.OPERATOR,
@@ -203,53 +204,17 @@ GENERIC_CPU = Rule(
     ),
 )
 
-_PIPELINE = Pattern(
-    r"translation_info<pipeline = (?:#iree_\w{1,20}\.\w{0,20}pipeline<)?(?:CPU|LLVMGPU|SPIRV|VMVX)?(?P<name>\w{1,80})"
-)
-_KNOWN = {
-    "Default", "Distribute", "BaseDistribute", "BaseLowering", "DoubleTilingExpert", "ConvTileAndDecomposeExpert",
-    "Mmt4dTilingExpert", "DataTiling", "BufferOpsTileAndVectorize", "LinalgExtTileAndVectorize", "TileAndFuse",
-    "VectorDistribute", "Vectorize", "BaseVectorize", "MatmulPromoteVectorize", "CooperativeMatrixVectorize",
-    "SubgroupReduce", "WarpReduction", "WinogradVectorize",
-}  # fmt: skip
-
-
-def dumped(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """Whether an executable of the dump ends, and whether it has pipelines, all of which are known."""
-    state = "none"
-    for line in record.following(LONGEST):
-        if pipeline := _PIPELINE.search(line.text):
-            state = "whole" if pipeline["name"] in _KNOWN and state != "unknown" else "unknown"
-        if line.text.startswith("}"):
-            yield Sighting(marker.id, record.position, (match["name"], state))
-            return
-        if line.text.startswith("hal.executable "):
-            break
-    yield Sighting(marker.id, record.position, (match["name"], "cut"))
-
-
-MARKERS = (
-    Marker(
-        id="iree/executable-dumped",
-        compiler=NAME,
-        anchor=("hal.executable public @", "hal.executable private @"),
-        pattern=r"^hal\.executable (?:public|private) @(?P<name>[\w$.-]{1,300}) \{",
-        shows="The configuration of an executable was dumped: whole, without a pipeline, or cut.",
-        seen_in="3.13 (run)",
-        matches=("hal.executable public @gate_attn_dispatch_0 {",),
-        ignores=("  hal.executable public @nested {",),
-        read=dumped,
-    ),
-    iree_errors.NOTE,
-)
-RULES = (PLAIN_PIPELINE, VMVX, SCALAR, NO_UKERNEL, GENERIC_CPU, *iree_errors.RULES)
+MARKERS = (iree_dispatches.DUMPED, iree_errors.NOTE)
+RULES = (
+    PLAIN_PIPELINE, VMVX, iree_dispatches.NO_MATRIX_UNIT, SCALAR, NO_UKERNEL, GENERIC_CPU, *iree_errors.RULES,
+)  # fmt: skip
 REQUIRED = frozenset({Kind.UNTUNED_CONFIG, Kind.REFERENCE_KERNEL})
 SETTING = "--iree-hal-dump-executable-configurations-to=-"
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """The dump shows each dispatch with its pipeline."""
-    states = {state for _, state in evidence.of("iree/executable-dumped")}
+    states = {state for _, state in evidence.of(iree_dispatches.DUMPED.id)}
     if Kind.COMPILE_ERROR in evidence.reported:
         proof = Proof(State.UNPROVEN, "compiling ended in an error: nothing was compiled", None, SETTING)
     elif evidence.of(iree_errors.NOTE.id):
@@ -257,10 +222,9 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         proof = Proof(State.UNPROVEN, why, None, SETTING)
     elif states == {"whole"}:
         why = "each executable is dumped to its end, with its pipeline"
-        proof = Proof(State.PROVEN, why, evidence.first("iree/executable-dumped"))
+        proof = Proof(State.PROVEN, why, evidence.first(iree_dispatches.DUMPED.id))
     elif states:
-        why = "an executable has no pipeline, or one that is not known here"
-        why = "the dump of an executable is cut" if "cut" in states else why
+        why = next(said for state, said in WHY_NOT.items() if state in states)
         proof = Proof(State.UNPROVEN, why, None, SETTING)
     else:
         proof = Proof(State.UNOBSERVABLE, "this level shows no pipelines", None, SETTING)

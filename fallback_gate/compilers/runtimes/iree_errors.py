@@ -220,4 +220,18 @@ NOTE = Marker(
     read=alone,
 )
 
-RULES = (NOT_LEGALIZED, NOT_TRANSLATED, ERROR)
+UNKNOWN_CPU = Rule(
+    id="iree/unknown-cpu",
+    compiler=NAME,
+    anchor=("Unknown CPU for target architecture ",),
+    pattern=r"^\W{0,12}(?P<reason>Unknown CPU for target architecture \w{1,20})\.\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="The CPU that was named does not exist for the architecture: LLVM ends the compile.",
+    help="Take a name from the list below the line (--iree-llvmcpu-target-cpu), or `host`.",
+    seen_in="3.13 (run), ERROR",
+    matches=("Unknown CPU for target architecture x86_64.",),
+    ignores=("Unknown CPU for target architecture of the cluster",),
+)
+
+RULES = (NOT_LEGALIZED, NOT_TRANSLATED, ERROR, UNKNOWN_CPU)

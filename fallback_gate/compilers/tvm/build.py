@@ -6,7 +6,9 @@ r"""tvm.build: models that TVM can't import, and builds that end in an error, wh
 **What falls back.** Nothing runs through TVM: the program ended, or its author caught the error and went on
 without the compiler.
 
-**At which setting it speaks.** Always: the error is a Python exception.
+**At which setting it speaks.** Always: the error is a Python exception, of TVM's own types or of any (`KeyError`,
+`ValueError`) under frames of TVM's compiler. Some texts are known without a traceback too, as where the program
+caught the error and printed it.
 
 **When it is silent.** Where the exception was caught and not printed. An error while a tuner tries a
 candidate is no failed build, and is left out.
@@ -22,6 +24,7 @@ from collections.abc import Iterable, Mapping
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.raised import raised
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.compilers.tvm import names
@@ -100,8 +103,9 @@ UNSUPPORTED = Rule(
         "OpNotImplemented: Operator ",
         "OpAttributeUnImplemented: ",
     ),
-    pattern=r"^\s*[\w.]*(?:Error|Implemented|UnImplemented): (?:Unsupported function types (?P<types>.+)"
-    r"|The following operators are not (?:supported|implemented)(?: (?:for|in) frontend \w+)?: ?(?P<listed>.*)"
+    pattern=r"(?:^|: |\s)Unsupported function types (?P<types>[\[{(]['\x22].+)"
+    r"|^(?:\s*[\w.]*(?:Error|Implemented|UnImplemented): |.{0,300}?(?=The following operators are not \w+ (?:for|in) frontend \w+: ))"
+    r"(?:The following operators are not (?:supported|implemented)(?: (?:for|in) frontend \w+)?: ?(?P<listed>.*)"
     r"|Operator (?P<one>[\w.:]+)(?: \w+)? is not (?:supported|implemented) (?:for|in) frontend \w+)",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
@@ -115,6 +119,8 @@ UNSUPPORTED = Rule(
         "NotImplementedError: The following operators are not implemented: ['aten::special_bessel_j0']",
         "NotImplementedError: The following operators are not implemented: set([u'Abs', u'RandomUniform'])",
         "tvm.error.OpNotImplemented: Operator Foo is not supported for frontend TFLite.",
+        "TVM import failed, serving eager: Unsupported function types ['histc.default']",
+        "onnx import failed: The following operators are not supported for frontend ONNX: Foo, Bar",
     ),
     ignores=(
         '    assert not missing_func_types, f"Unsupported function types {missing_func_types}"',
@@ -164,8 +170,115 @@ FAILED = Rule(
     read=failed,
 )
 
+
+def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """What the build of a function was refused for, as an exception says or the program that caught it."""
+    lines = _traceback(record)
+    if lines is not None:
+        yield _placed(by_groups(rule, record, match), lines)
+
+
+REFUSED = Rule(
+    id="tvm-build/refused",
+    compiler=NAME,
+    anchor=(
+        "Memory verification failed with the following errors",
+        "Cannot find global function target.build.",
+    ),
+    pattern=r"^(?!\s*RuntimeError: Memory verification)(?:.{0,300}?\W)?"
+    r"(?P<reason>Memory verification failed with the following errors|Cannot find global function target\.build\.\w{1,40})",
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning="A function was not scheduled for the GPU, or this build of TVM has no code generator for the target: the "
+    "program ended, or its author caught the error and went on without the compiler.",
+    help="Schedule the function (dlight, MetaSchedule), or build TVM with the target.",
+    seen_in="0.25 and 0.27 (run), an exception",
+    matches=(
+        "ValueError: Cannot find global function target.build.vulkan",
+        "compile failed, fallback to torch: RuntimeError Memory verification failed with the following errors:",
+    ),
+    ignores=("RuntimeError: Memory verification failed with the following errors:",),
+    read=refused,
+)
+
+_OWN_FRAME = (
+    r"File \x22[^\x22]{1,500}\x22, line \d{1,7}, in (?:tvm_ffi\.core\.|tvm\._ffi\._c)"
+    r"|File \x22[^\x22]{1,500}[\\/]tvm[\\/]rel(?:ax|ay)[\\/]frontend[\\/]"
+)
+_OWN = Pattern(_OWN_FRAME)
+_OF_THE_COMPILER = Pattern(r"[\\/]tvm[\\/](?!runtime[\\/]|rpc[\\/]|_ffi[\\/]|ffi[\\/])\w+[\\/]")
+_TOLD = Pattern(  # by the rules above, or by another reader
+    r"tvm\.error\.|TVMError$|(?:tvm\.)?(?:\w+\.)*Op(?:Not|AttributeUn)Implemented$"
+)
+_TOLD_TEXT = Pattern(
+    r"Unsupported function types|The following operators are not|Memory verification failed|Cannot find global function target\.build\."
+)
+
+
+def exception(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An exception of any type that TVM's compiler raised, told by its frames."""
+    found = raised(record, _OWN)
+    if found is None or _TOLD.match(found.type) or _TOLD_TEXT.search(found.text):
+        return
+    if not any(map(_OF_THE_COMPILER.search, found.frames)):
+        return
+    if any("tilelang" in frame or _TUNING.search(frame) for frame in found.frames):
+        return
+    report = _placed(by_groups(rule, record, match), found.frames)
+    yield report._replace(
+        op=report.stack[0] if report.stack else "*",
+        names=report.stack[:1],
+        position=record.position_at(found.line.at),
+        text=found.line.text,
+        reason=f"{found.type}: {found.text}"[:500],
+    )
+
+
+_FRAMES = 'Traceback (most recent call last):\n  File "/app/serve.py", line 9, in <module>\n'
+_FFI = '  File "python/tvm_ffi/cython/function.pxi", line 1038, in tvm_ffi.core.Function.__call__\n'
+RAISED = Rule(
+    id="tvm-build/exception",
+    compiler=NAME,
+    anchor=(
+        "tvm_ffi.core.",
+        "tvm._ffi._cy3.core.",
+        "tvm._ffi._ctypes.",
+        "tvm/relax/frontend/",
+        "tvm/relay/frontend/",
+    ),
+    pattern=_OWN_FRAME,
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.PROGRAM,
+    meaning=FAILED.meaning,
+    help=FAILED.help,
+    seen_in="0.16 to 0.27 (run), an exception of any type",
+    matches=(
+        _FRAMES
+        + '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__\n'
+        + _FFI
+        + "\nKeyError: 'T.float16'",
+        _FRAMES
+        + '  File "/opt/venv/tvm/relax/frontend/onnx/onnx_frontend.py", line 6467, in from_onnx\nKeyError: 23',
+    ),
+    ignores=(
+        _FRAMES + '  File "/opt/venv/tvm/runtime/vm.py", line 80, in __call__\n' + _FFI + "ValueError: shape",
+        _FRAMES
+        + '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__\n'
+        + _FFI
+        + "tvm.error.InternalError: x",
+        _FRAMES
+        + '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__\n'
+        + _FFI
+        + "KeyboardInterrupt",
+        _FFI + "KeyError: 'T.float16'",
+    ),
+    read=exception,
+)
+
 REQUIRED = frozenset({Kind.COMPILE_ERROR})
-RULES = (UNSUPPORTED, FAILED)
+RULES = (UNSUPPORTED, FAILED, REFUSED, RAISED)
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:

@@ -24,98 +24,15 @@ Wording seen in 0.25 and 0.27 (run), and in the source of 0.8 to 0.19 for Relay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.tvm import byoc_engines, names
 from fallback_gate.compilers.tvm.byoc_engines import NAME
+from fallback_gate.compilers.tvm.printed_module import alone, functions
 from fallback_gate.model import Kind, Proof, Report, Scope, State
-from fallback_gate.patterns import Pattern
-from fallback_gate.scan.record import Line, Record
-
-LONGEST = 50_000  # lines of one printed module
-
-_DEF = Pattern(r"(?P<indent>\s+)def (?P<name>\w+)\(")
-_CODEGEN = Pattern(r"R\.func_attr\(\{.*\"Codegen\": \"(?P<target>[\w.]+)\"")
-_COMPOSITE = Pattern(r"R\.func_attr\(\{.*\"Composite\": ")
-_CALL = Pattern(r"^\s*(?:\w+(?:: .*)? = |\) = |return )?R\.(?P<op>[a-z_][\w.]*)\(")
-_CALLED = Pattern(r"\bcls\.(?P<name>\w+)")
-_PLUMBING = (
-    "call_", "invoke_", "make_closure", "output", "func_", "dataflow", "match_cast", "prim_value", "const",
-    "str", "dtype", "shape", "tensor_to_shape", "null_value", "tuple", "print", "assert_op", "memory.", "vm.",
-    "builtin.", "ccl.", "dist.", "to_vdevice", "hint_on_device", "goto",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Function:
-    """One function of a printed module: who compiles it, the calls that stand in it outside inner functions."""
-
-    name: str
-    relax: bool
-    target: str = ""  # the vendor's compiler, where it goes to one
-    composite: bool = False
-    calls: list[tuple[str, Line]] = field(default_factory=list)
-    called: set[str] = field(default_factory=set)  # functions of the module
-    lowered: bool = False
-    ended: bool = False
-    torn: bool = False  # lines that stand behind its end are of something else
-
-
-def functions(record: Record) -> list[Function]:
-    """The functions of the module whose first line is the record; the last one may be cut."""
-    found: list[Function] = []
-    level, inner, relax = 0, 0, False
-    for line in record.following(LONGEST):
-        text = line.text
-        bare = text.strip()
-        if not bare:
-            continue
-        depth = len(text) - len(text.lstrip())
-        if bare.startswith(("class ", "# from tvm", "@I.ir_module")) and not found:
-            continue
-        if level and depth < level:
-            break
-        if bare.startswith("@") and (depth == level or not level):
-            relax = bare.startswith(("@R.function", "@relax.function"))
-            continue
-        opened = _DEF.match(text)
-        if opened and (not level or depth == level):
-            level, inner = depth, 0
-            found.append(Function(opened["name"], relax))
-            continue
-        if not level:
-            break
-        if inner and depth > inner:
-            continue
-        if opened or not bare.startswith(")"):  # a formatter puts the end of a head on a line of its own
-            inner = depth if opened else 0
-        if not opened and not bare.startswith(("@", "#")):
-            _read(found[-1], line, bare)
-    return found
-
-
-def _read(function: Function, line: Line, bare: str) -> None:
-    """Take one statement of a function's own body."""
-    if function.ended or not function.relax:
-        function.torn = function.ended
-        return
-    if bare.startswith("R.func_attr("):
-        offloaded = _CODEGEN.search(bare)
-        function.target = offloaded["target"] if offloaded else function.target
-        function.composite = function.composite or bool(_COMPOSITE.search(bare))
-        return
-    function.ended = bare.startswith("return ")
-    rest = line.text
-    while called := _CALLED.search(rest):
-        function.called.add(called["name"])
-        rest = rest[called.end() :]
-    if call := _CALL.match(line.text):
-        function.lowered = function.lowered or call["op"].startswith("call_")
-        if not call["op"].startswith(_PLUMBING):
-            function.calls.append((call["op"], line))
+from fallback_gate.scan.record import Record
 
 
 def left_out(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -135,6 +52,21 @@ def left_out(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
                 site=f"{function.name} {line.text.strip()[:200]}",
                 reason=f"left in {function.name}, outside the partitions for {', '.join(targets)}",
             )
+
+
+def left_in_function(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The calls of a function that is printed alone, where it calls partitions, which its module would show."""
+    function = alone(record)
+    if function is None or not function.target:
+        return
+    report = by_groups(rule, record, match)
+    for op, line in function.calls:
+        yield names.named(report, names.relax(op))._replace(
+            position=record.position_at(line.at),
+            text=line.text,
+            site=f"{function.name} {line.text.strip()[:200]}",
+            reason=f"left in {function.name}, outside the partitions for {function.target}",
+        )
 
 
 def printed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -186,6 +118,30 @@ LEFT_OUT = Rule(
     read=left_out,
 )
 
+ALONE = Rule(
+    id="tvm-byoc/left-in-function",
+    compiler=NAME,
+    anchor=("R.function",),
+    pattern=r"^@R\.function\b",
+    kind=Kind.OP_FALLBACK,
+    shared_anchor=True,
+    scope=Scope.OPERATOR,
+    meaning=LEFT_OUT.meaning,
+    help=LEFT_OUT.help,
+    seen_in="0.27 (run), IRModule['main'].script() after a partition",
+    matches=(
+        '@R.function\ndef main(x: R.Tensor((4, 3), dtype="float32")) -> R.Tensor((4, 3), dtype="float32"):\n    with R.dataflow():\n'
+        '        lv: R.Tensor((4, 3), dtype="float32") = fused_relax_nn_conv2d_cudnn(x)\n'
+        '        gv: R.Tensor((4, 3), dtype="float32") = R.nn.relu(lv)\n        R.output(gv)\n    return gv',
+    ),
+    ignores=(
+        '@R.function\ndef main(x: R.Tensor((4, 3), dtype="float32")) -> R.Tensor((4, 3), dtype="float32"):\n'
+        '    gv: R.Tensor((4, 3), dtype="float32") = R.nn.relu(x)\n    return gv',
+        "    @R.function",
+    ),
+    read=left_in_function,
+)
+
 REFUSED = Rule(
     id="tvm-byoc/refused",
     compiler=NAME,
@@ -216,7 +172,7 @@ REFUSED = Rule(
     ),
 )
 
-RULES = (LEFT_OUT, REFUSED, *byoc_engines.RULES)
+RULES = (LEFT_OUT, ALONE, REFUSED, *byoc_engines.RULES)
 MARKERS = (
     Marker(
         id="tvm-byoc/module-printed",

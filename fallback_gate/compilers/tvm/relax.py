@@ -7,7 +7,8 @@ record and gets no schedule, or the default one. Fusion, a layout or a constant 
 
 **At which setting it speaks.** Missing lowerings and missing records: only with `enable_warning=True`, an
 argument of `relax.get_pipeline("zero", ...)`, `LegalizeOps` and `MetaScheduleApplyDatabase`. No environment
-variable turns it on, and `TVM_LOG_DEBUG` does nothing in the released wheels. The rest: always.
+variable turns it on, and `TVM_LOG_DEBUG` does nothing in the released wheels. A module that `PrintAfterAll` prints
+behind LegalizeOps shows what it left. The rest: always.
 
 **When it is silent.** By default, on all of that. With an empty database, which the pipeline takes for none.
 At every setting: `dl.gpu.Fallback` scheduling a
@@ -27,7 +28,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.compilers.tvm import names
+from fallback_gate.compilers.tvm import names, relax_dump
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -250,7 +251,7 @@ UNKNOWN_RANK = Rule(
 
 RULES = (
     NO_LEGALIZATION, CANNOT_LEGALIZE, NO_RECORD, NOT_FUSED, PACKED, LAYOUT, BUILD_FAILED, NOT_COMPILED, NUMPY,
-    SCALAR_COPY, UNKNOWN_RANK,
+    SCALAR_COPY, UNKNOWN_RANK, relax_dump.LEFT,
 )  # fmt: skip
 REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.UNTUNED_CONFIG})
 SETTING = (

@@ -27,8 +27,12 @@ _SRC = "[00:34:06] /project/src/"
 NO_ARCH = Rule(
     id="tvm-target/default-architecture",
     compiler=NAME,
-    anchor=("Unable to detect CUDA version", "Unable to detect ROCm version"),
-    pattern=r"(?P<reason>Unable to detect (?:CUDA|ROCm) version, (?:default to \S+|assuming \S+ \S+))",
+    anchor=(
+        "Unable to detect CUDA version",
+        "Unable to detect ROCm version",
+        "ROCm not detected, using default",
+    ),
+    pattern=r"(?P<reason>^ROCm not detected, using default gfx\w{1,10}|Unable to detect (?:CUDA|ROCm) version, (?:default to \S+|assuming \S+ \S+))",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.PROGRAM,
     meaning="The GPU was not seen, so code is made for an old one: no tensor cores, no asynchronous copies.",
@@ -39,6 +43,7 @@ NO_ARCH = Rule(
         + 'backend/cuda/codegen/target_kind.cc:80: Warning: Unable to detect CUDA version, default to "-arch=sm_50" instead',
         _SRC
         + "backend/rocm/codegen/target_kind.cc:96: Warning: Unable to detect ROCm version, assuming >= 3.5",
+        "ROCm not detected, using default gfx900",
     ),
     ignores=("Unable to detect CUDA version of the driver",),
 )
