@@ -204,7 +204,7 @@ REFUSED = Rule(
 
 _OWN_FRAME = (
     r"File \x22[^\x22]{1,500}\x22, line \d{1,7}, in (?:tvm_ffi\.core\.|tvm\._ffi\._c)"
-    r"|File \x22[^\x22]{1,500}[\\/]tvm[\\/]rel(?:ax|ay)[\\/]frontend[\\/]"
+    r"|File \x22[^\x22]{1,500}/tvm/rel(?:ax|ay)/frontend/"
 )
 _OWN = Pattern(_OWN_FRAME)
 _OF_THE_COMPILER = Pattern(r"[\\/]tvm[\\/](?!runtime[\\/]|rpc[\\/]|_ffi[\\/]|ffi[\\/])\w+[\\/]")
@@ -242,8 +242,7 @@ RAISED = Rule(
     compiler=NAME,
     anchor=(
         "tvm_ffi.core.",
-        "tvm._ffi._cy3.core.",
-        "tvm._ffi._ctypes.",
+        "tvm._ffi._c",
         "tvm/relax/frontend/",
         "tvm/relay/frontend/",
     ),
