@@ -35,6 +35,9 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
 
 def skip_in_trace(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The same as a structured trace tells it. A hint: the text log says it outright, at WARNING."""
+    whole = record.whole_line()
+    if '"cudagraph_skip_reason"' not in whole or '"cudagraph_skip_reason": null' in whole:
+        return
     log, said = metadata(record) or (None, {})
     metrics = said.get("compilation_metrics") or said.get("bwd_compilation_metrics")
     if not log or not isinstance(metrics, dict):

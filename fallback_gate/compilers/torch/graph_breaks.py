@@ -42,7 +42,7 @@ LONGEST_BREAK = 400  # lines of one graph-break record
 MOST_KEPT = 16 * 1024  # characters of a text whose facts are kept for when it comes back
 HEADER = (
     r"Graph break (?:\(user stack suppressed due to duplicate graph break\) )?in user code at "
-    r"(?P<file>.+?):(?P<line>\d{1,9})"  # rich puts the file of the record behind it
+    r"(?P<file>.+?):(?P<line>\d{1,9})(?![\w/.:])"  # rich puts the file of the record behind it
 )
 MEANING = "Dynamo stopped tracing here: the call runs in the eager interpreter and the graph is cut in two."
 HELP = (

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from re import Match
 from typing import Any, NamedTuple
 
@@ -53,12 +54,17 @@ def metadata(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:
     log = parse(record.text)
     if not log or not log.message.startswith("{"):
         return None
-    whole = record.whole_line()
+    said = _object(record.whole_line())
+    return (log, said) if said is not None else None
+
+
+@lru_cache(maxsize=2)  # several rules ask of one record
+def _object(line: str) -> dict[str, Any] | None:
     try:
-        said = json.loads(whole[whole.index("] {") + 2 :])
+        said = json.loads(line[line.index("] {") + 2 :])
     except (ValueError, RecursionError):
         return None
-    return (log, said) if isinstance(said, dict) else None
+    return said if isinstance(said, dict) else None
 
 
 def _as_written(record: Record) -> tuple[LogRecord, dict[str, Any]] | None:

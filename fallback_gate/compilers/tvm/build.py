@@ -185,7 +185,7 @@ REFUSED = Rule(
         "Memory verification failed with the following errors",
         "Cannot find global function target.build.",
     ),
-    pattern=r"^(?!\s*RuntimeError: Memory verification)(?:.{0,300}?\W)?"
+    pattern=r"^(?!\s*RuntimeError: Memory verification)(?:[^\x22]{0,300}?\W)?"
     r"(?P<reason>Memory verification failed with the following errors|Cannot find global function target\.build\.\w{1,40})",
     kind=Kind.COMPILE_ERROR,
     shared_anchor=True,
