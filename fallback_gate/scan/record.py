@@ -110,6 +110,10 @@ class Record:
         view, start = self.view, max(0, self.start - LONGEST_LINE)
         return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE * behind)) >= 0
 
+    def holds(self, wanted: Pattern[bytes]) -> bool:
+        """Whether its line, however long and as it stands in the text, has a match."""
+        return wanted.search(self.view.buffer, self.start, self.end) is not None
+
     def around(self, wanted: Pattern[bytes], reach: int) -> Iterator[Line]:
         """The lines of the same stream that hold a match: those behind it, at most so many bytes away, and
         those before it, no further than `preceding` looks."""

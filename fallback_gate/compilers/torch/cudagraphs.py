@@ -35,8 +35,7 @@ def skipped_cudagraph(rule: Rule, record: Record, match: Match[str]) -> Iterable
 
 def skip_in_trace(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The same as a structured trace tells it. A hint: the text log says it outright, at WARNING."""
-    whole = record.whole_line()
-    if '"cudagraph_skip_reason"' not in whole or '"cudagraph_skip_reason": null' in whole:
+    if not record.holds(_REASON_GIVEN):
         return
     log, said = metadata(record) or (None, {})
     metrics = said.get("compilation_metrics") or said.get("bwd_compilation_metrics")
@@ -58,6 +57,7 @@ def skip_in_trace(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
 
 
 _FOUND = "Found from"
+_REASON_GIVEN = re.compile(rb'cudagraph_skip_reason\\*": *(?!null)')
 
 
 def _skip(rule: Rule, record: Record, log: LogRecord, reason: str, stack: UserStack) -> Report:
