@@ -137,6 +137,138 @@ def test_a_dump_of_configurations(
     assert READERS["iree"].prove(by["iree"])[Kind.UNTUNED_CONFIG].state is state
 
 
+WINDOW = (
+    "        %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0 + d1, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, "
+    'affine_map<(d0, d1, d2) -> (d0, d2)>], iterator_types = ["parallel", "reduction", "parallel"]} ins(%3, %4 : tensor<9x8xf32>, '
+    "tensor<3x8xf32>) outs(%6 : tensor<7x8xf32>) {"
+)
+ARGMAX = (
+    "        %7:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, "
+    'affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%3 : tensor<16x128xf32>) '
+    "outs(%5, %6 : tensor<16xf32>, tensor<16xi32>) {"
+)
+SUM = ARGMAX.replace("%7:2", "%7").replace(
+    "outs(%5, %6 : tensor<16xf32>, tensor<16xi32>)", "outs(%5 : tensor<16xf32>)"
+)
+
+
+# Which of them ends as scalar loops was told by --iree-llvmcpu-check-linalg-vectorization, of 3.1, 3.9 and 3.13.
+@pytest.mark.parametrize(
+    ("pipeline", "body", "state"),
+    [
+        (GOOD, WINDOW, State.UNPROVEN),
+        (GOOD, ARGMAX, State.UNPROVEN),
+        (GOOD, SUM, State.PROVEN),
+        (
+            GOOD.replace("#iree_cpu.pipeline<DoubleTilingExpert>", "CPUDoubleTilingExpert"),
+            WINDOW,
+            State.UNPROVEN,
+        ),
+        (GOOD.replace("DoubleTilingExpert", "ConvTileAndDecomposeExpert"), WINDOW, State.PROVEN),
+        ("translation_info = #iree_codegen.translation_info<CPUDataTiling>", SUM, State.PROVEN),
+    ],
+)
+def test_a_tiling_pipeline_may_leave_an_operation_scalar(
+    pipeline: str, body: str, state: State, read: Read
+) -> None:
+    lines = executable(pipeline)
+    said = read(*lines[:3], body, *lines[3:])
+    assert said.reports == []
+    (by,) = said.evidence.processes.values()
+    assert READERS["iree"].prove(by["iree"])[Kind.REFERENCE_KERNEL].state is state
+
+
+def on_gpu(intrinsics: str, types: str, config: str) -> list[str]:
+    """One executable of a dump for a GPU: a product of a dynamic number of rows."""
+    return [
+        "hal.executable public @serve_dispatch_0 {",
+        f'  hal.executable.variant public @v target(<"rocm", "rocm-hsaco-fb", {{wgp = <mma = [{intrinsics}]>}}>) {{',
+        "      func.func @serve_dispatch_0_matmul() attributes {translation_info = #iree_codegen.translation_info<pipeline = "
+        "#iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1]>} {",
+        "        %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, "
+        'affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%13, %14 : '
+        f"tensor<?x96x{types}>, tensor<96x160x{types}>) outs(%16 : tensor<?x160xf32>) attrs =  {{lowering_config = "
+        f"#iree_gpu.lowering_config<{{{config}}}>}} {{",
+        "      }",
+        "  }",
+        "}",
+    ]
+
+
+PLAIN_THREADS = "reduction = [0, 0, 4], thread = [1, 1, 0], workgroup = [1, 64, 0]"
+MFMA = "mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, reduction = [0, 0, 2]"
+
+
+@pytest.mark.parametrize(
+    ("intrinsics", "types", "config", "told", "state"),
+    [
+        ("<MFMA_F32_16x16x16_F16>", "f16", PLAIN_THREADS, ["slower_kernel"], State.UNPROVEN),
+        ("<MFMA_F32_16x16x16_F16>", "f16", MFMA, [], State.PROVEN),
+        ("<MFMA_F32_16x16x16_BF16>", "f16", PLAIN_THREADS, [], State.PROVEN),
+        ("<NV_MMA_SYNC_F32_16x8x16_F16>", "f32", PLAIN_THREADS, [], State.PROVEN),
+        ("<MFMA_F32_16x16x4_F32>", "f32", PLAIN_THREADS, [], State.UNPROVEN),
+    ],
+)
+def test_a_product_without_the_matrix_instruction_of_its_target(
+    intrinsics: str, types: str, config: str, told: list[str], state: State, read: Read
+) -> None:
+    said = read(*on_gpu(intrinsics, types, config))
+    assert [report.kind.value for report in said.reports] == told
+    (by,) = said.evidence.processes.values()
+    assert READERS["iree"].prove(by["iree"])[Kind.UNTUNED_CONFIG].state is state
+
+
+LOWERING = (
+    "Traceback (most recent call last):",
+    '  File "/opt/venv/tilelang/engine/lower.py", line 238, in lower',
+)
+
+
+@pytest.mark.parametrize(
+    ("reason", "op"),
+    [
+        (
+            "No valid warp partition for T.gemm: M=16, N=16 cannot be evenly covered by 4 warps (policy=Square).",
+            "gemm",
+        ),
+        (
+            "T.wgmma_gemm() requires Hopper WGMMA lowering, but constraints were not satisfied. Got target={}",
+            "wgmma_gemm",
+        ),
+        ("Check failed: (result.supported) is false: T.tma_copy() requires TMA-capable target", "tma_copy"),
+        ("Check failed: (has_best) is false: no available layout found", "*"),
+    ],
+)
+def test_tilelang_names_the_primitive_that_it_refuses(reason: str, op: str, read: Read) -> None:
+    reports = read(*LOWERING, f"tvm.error.InternalError: {reason}").reports
+    assert [(report.compiler, report.op) for report in reports] == [("tilelang", op)]
+
+
+def test_a_primitive_that_tilelang_refuses_is_told_where_its_error_is_caught(read: Read) -> None:
+    why = "T.wgmma_gemm() requires Hopper WGMMA lowering, but constraints were not satisfied."
+    caught = read(
+        f"[02:21:46] : Fatal: {why}",
+        "  --> /app/tlx.py:96:1",
+        "wg32: InternalError, keeping the torch kernel",
+    )
+    assert [(report.kind, report.op) for report in caught.reports] == [(Kind.COMPILE_ERROR, "wgmma_gemm")]
+
+
+def test_an_exception_under_tritons_compiler_is_told_once(read: Read) -> None:
+    (report,) = read(
+        "Traceback (most recent call last):",
+        '  File "/app/kernels.py", line 139, in build',
+        '  File "/opt/venv/lib/python3.11/site-packages/triton/compiler/compiler.py", line 307, in compile',
+        "    module = src.make_ir(target, options, codegen_fns, module_map, context)",
+        '  File "/opt/venv/lib/python3.11/site-packages/triton/compiler/compiler.py", line 80, in make_ir',
+        '  File "/opt/venv/lib/python3.11/site-packages/triton/language/__init__.py", line 373, in str_to_ty',
+        "KeyError: 'int8'",
+    ).reports
+    assert (report.kind, report.reason, report.location) == (
+        Kind.COMPILE_ERROR, "KeyError: 'int8'", ("/app/kernels.py", 139, "build"),
+    )  # fmt: skip
+
+
 def test_an_operation_that_is_not_vectorized_is_named_with_its_function(read: Read) -> None:
     (report,) = read(
         "m.mlir:34:11: warning: op is not vectorized",

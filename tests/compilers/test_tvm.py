@@ -137,6 +137,117 @@ def test_no_fallback(line: str, read: Read) -> None:
     assert read(line).reports == []
 
 
+FFI = '  File "python/tvm_ffi/cython/function.pxi", line 1038, in tvm_ffi.core.Function.__call__'
+
+
+def test_an_exception_of_any_type_under_tvms_frames_is_a_failed_build(read: Read) -> None:
+    (report,) = read(
+        "Traceback (most recent call last):",
+        '  File "/app/rx.py", line 103, in <module>',
+        '  File "/opt/venv/lib/python3.11/site-packages/tvm/relax/backend/cuda/cutlass.py", line 612, in partition_for_cutlass',
+        '  File "/opt/venv/lib/python3.11/site-packages/tvm/ir/transform.py", line 171, in __call__',
+        FFI,
+        '  File "<unknown>", line 0, in TVMFFIPyCallback(void*, TVMFFIAny const*, int, TVMFFIAny*)',
+        '  File "/opt/venv/lib/python3.11/site-packages/tvm/relax/backend/cuda/cutlass.py", line 569, in annotate_workspace',
+        "    new_f = annotator.visit_expr(f)",
+        "",
+        FFI,
+        '  File "/opt/venv/lib/python3.11/site-packages/tvm/relax/backend/cuda/cutlass.py", line 553, in visit_function_',
+        "",
+        "KeyError: 'T.float16'",
+    ).reports
+    assert (report.kind.value, report.reason) == ("compile_error", "KeyError: 'T.float16'")
+    assert report.location == ("/app/rx.py", 103, "<module>")
+
+
+def test_a_candidate_that_a_tuner_measures_is_no_failed_build(read: Read) -> None:
+    said = read(
+        "DEBUG:autotvm:No: 1\tGFLOPS: 0.00/0.00\tresult: Traceback (most recent call last):",
+        '  File "/opt/venv/lib/python3.8/site-packages/tvm/autotvm/measure/measure_methods.py", line 644, in run_through_rpc',
+        '  File "tvm/_ffi/_cython/./packed_func.pxi", line 332, in tvm._ffi._cy3.core.PackedFuncBase.__call__',
+        "tvm.error.RPCError: Traceback (most recent call last):",
+        "RPCError: Error caught from RPC call:",
+    )
+    assert said.reports == []
+
+
+@pytest.mark.parametrize("last", ["KeyboardInterrupt", "SystemExit: 1"])
+def test_a_user_who_stops_the_program_is_no_failed_build(last: str, read: Read) -> None:
+    frame = '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__'
+    assert read("Traceback (most recent call last):", frame, FFI, last).reports == []
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("TVM import failed, serving eager: Unsupported function types ['a.default', 'b.out']", ["a", "b"]),
+        ("skipped: The following operators are not supported for frontend ONNX: Foo, Bar", ["Foo", "Bar"]),
+        ("fallback to torch: ValueError Cannot find global function target.build.vulkan", ["*"]),
+        ("compile failed: RuntimeError Memory verification failed with the following errors:", ["*"]),
+        ("RuntimeError: Memory verification failed with the following errors:", ["*"]),
+    ],
+)
+def test_an_error_that_the_program_caught_and_printed(line: str, ops: list[str], read: Read) -> None:
+    reports = read(line).reports
+    assert [report.op for report in reports] == ops
+    assert {report.kind.value for report in reports} == {"compile_error"}
+
+
+def test_a_function_that_is_printed_alone_shows_what_its_partitions_left(read: Read) -> None:
+    said = read(
+        "@R.function",
+        'def main(x: R.Tensor((1, 3), dtype="float32")) -> R.Tensor((1, 4), dtype="float32"):',
+        "    with R.dataflow():",
+        '        lv: R.Tensor((1, 4), dtype="float32") = fused_relax_nn_conv2d_cudnn(x, c)',
+        '        lv1: R.Tensor((1, 4), dtype="float32") = R.nn.relu(lv)',
+        '        gv: R.Tensor((1, 4), dtype="float32") = R.matmul(lv1, w, out_dtype=None)',
+        "        R.output(gv)",
+        "    return gv",
+        "[build] R.nn.softmax(gv)",
+    )
+    assert [report.op for report in said.reports] == ["nn.relu", "relax.matmul"]
+    assert states(said, "tvm.byoc") == {"op_fallback": State.UNPROVEN}
+
+
+RELAY = [
+    "fn (%x: Tensor[(8, 96), float32] /* ty=Tensor[(8, 96), float32] */) -> Tensor[(8, 24), float32] {",
+    "  %0 = nn.lrn(%x, alpha=1e-05f) /* ty=Tensor[(8, 96), float32] */;",
+    "  %1 = @tvmgen_default_cutlass_main_0(%0, meta[relay.Constant][0]) /* ty=Tensor[(8, 160), float32] */;",
+    "  %2 = @tvmgen_default_cutlass_main_3(%1) /* ty=Tensor[(8, 24), float32] */;",
+    "  nn.softmax(%2) /* ty=Tensor[(8, 24), float32] */",
+    "}",
+    "  reshape(%2)",
+]
+
+
+def test_what_a_partition_of_relay_left_beside_its_calls(read: Read) -> None:
+    said = read(*RELAY)
+    assert [(report.op, report.reason) for report in said.reports] == [
+        ("nn.lrn", "left beside the partitions for cutlass"),
+        ("nn.softmax", "left beside the partitions for cutlass"),
+    ]
+    assert states(said, "tvm.byoc") == {"op_fallback": State.UNPROVEN}
+
+
+LEGALIZED = [
+    'After Running Pass: transform.PassInfo(opt_level=0, name="LegalizeOps", required=(), traceable=False)',
+    "# from tvm.script import ir as I",
+    "@I.ir_module",
+    "class Module:",
+    "    @R.function",
+    '    def main(x: R.Tensor((8, 16), dtype="float32")) -> R.Tensor((8, 2), dtype="float32"):',
+    "        cls = Module",
+    '        lv = R.call_tir(cls.matmul, (x,), out_ty=R.Tensor((8, 32), dtype="float32"))',
+    '        lv1: R.Tuple(R.Tensor((8, 2), dtype="float32")) = R.topk(lv, k=2)',
+    "        return lv1",
+]
+
+
+def test_what_legalize_ops_left_in_a_printed_module(read: Read) -> None:
+    assert [report.op for report in read(*LEGALIZED).reports] == ["relax.topk"]
+    assert read(LEGALIZED[0].replace("LegalizeOps", "FoldConstant"), *LEGALIZED[1:]).reports == []
+
+
 def test_a_missing_record_is_named_by_its_key_across_ranks(read: Read) -> None:
     block = [
         "DEBUG:autotvm:Cannot find tuning records for:",

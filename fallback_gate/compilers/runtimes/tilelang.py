@@ -3,9 +3,9 @@ r"""tilelang: TileLang on CUDA, ROCm and Ascend.
     [00:33:15] : Warning: Cluster bulk copy size T.int64(12) bytes is not a multiple of 16 as required by cp.async.bulk; falling back to element-wise cluster copy. src=s, dst=d
 
 **What falls back.** A copy that TMA or `cp.async` can't do goes element by element through registers; a matrix
-product that WGMMA or TCGEN05 can't do takes the older MMA or scalar FMA.
+product that WGMMA or TCGEN05 can't do takes the older MMA or scalar FMA. A vectorized loop runs serially.
 
-**At which setting it speaks.** Cluster copies, predicated `cp.async` and sparse GEMM: always, a warning.
+**At which setting it speaks.** Cluster copies, predicated `cp.async`, sparse GEMM and serial loops: always, a warning.
 
 **When it is silent.** On TMA to plain copies and WGMMA to MMA in every released wheel: these messages are
 compiled in for debug builds only, and neither TILELANG_LOG_LEVEL nor TVM_LOG_DEBUG brings them back. Scalar
@@ -28,6 +28,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
 from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 NAME = "tilelang"
@@ -133,6 +134,10 @@ NO_TMA = Rule(
 )
 
 
+_PRIMITIVE = Pattern(r"\bT\.(?P<op>[a-z]\w{1,60})(?:\(\)|:| )")
+_COPY_OR_GEMM = {"tma_copy": ("copy",), "wgmma_gemm": ("gemm",), "tcgen05_gemm": ("gemm",)}
+
+
 def uncaught(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An error under TileLang's own frames; none while its tuner tries a candidate."""
     frames = []
@@ -141,7 +146,14 @@ def uncaught(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
             break
         frames.append(line.text)
     if any("tilelang/" in frame for frame in frames) and not any("/autotuner/" in frame for frame in frames):
-        yield by_groups(rule, record, match)
+        report = by_groups(rule, record, match)
+        if named := _PRIMITIVE.search(match["reason"]):
+            op = named["op"]
+            yield report._replace(
+                op=op, names=(op, f"T.{op}", *_COPY_OR_GEMM.get(op, ())), scope=Scope.OPERATOR
+            )
+        else:
+            yield report
 
 
 FAILED = Rule(
@@ -157,12 +169,76 @@ FAILED = Rule(
     seen_in="0.1.15 (run), an exception",
     matches=(
         'Traceback (most recent call last):\n  File "/app/tlk.py", line 43, in <module>\n  File "/opt/venv/tilelang/engine/lower.py", line 238, in lower\ntvm.error.InternalError: Check failed: layout_map.count(buffer) != 0 (0 vs. 0) : The layout for fragment Cl can not be inferred correctly.',
+        'Traceback (most recent call last):\n  File "/opt/venv/tilelang/engine/lower.py", line 238, in lower\ntvm.error.InternalError: Check failed: (result.supported) is false: T.tma_copy() requires TMA-capable target and global<->shared copy pattern, but TMA is not available for src=A, dst=s',
     ),
     ignores=(
         "tvm.error.InternalError: Check failed: (it != functions.end()) is false",
         'Traceback (most recent call last):\n  File "/opt/venv/tilelang/autotuner/tuner.py", line 700, in target_fn\ntvm.error.InternalError: Check failed: false',
     ),
     read=uncaught,
+)
+
+FATAL = Rule(
+    id="tilelang/primitive-refused",
+    compiler=NAME,
+    anchor=(": Fatal: T.", ": Fatal: No valid warp partition for T."),
+    pattern=r"\[\d\d:\d\d:\d\d\][^\]]{0,300}?: Fatal: "
+    r"(?P<reason>(?!T\.tma_copy\(\) cannot fall)(?:No valid warp partition for )?T\.(?P<op>[a-z]\w{1,60})(?:\(\))?\b.*)",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The target or the tile's shape does not allow the primitive: the kernel is not compiled, whoever catches the error.",
+    help=_HELP,
+    seen_in="0.1.15 (run), FATAL",
+    matches=(
+        "[00:33:15] : Fatal: T.wgmma_gemm() requires Hopper WGMMA lowering, but constraints were not satisfied. Got target={}",
+        "[00:33:15] : Fatal: No valid warp partition for T.gemm: M=16, N=16 cannot be evenly covered by 4 warps (policy=Square).",
+    ),
+    ignores=(
+        "[00:33:15] : Fatal: T.tma_copy() cannot fall back to normal copy in LowerBulk: x, src=A, dst=As",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            names=(match["op"], f"T.{match['op']}", *_COPY_OR_GEMM.get(match["op"], ()))
+        ),
+    ),
+)
+
+NOT_BUILT = Rule(
+    id="tilelang/not-built",
+    compiler=NAME,
+    anchor=("Failed to build prim_func from ",),
+    pattern=r"\bFailed to build prim_func from (?P<op>\w{1,200})\s*$",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The kernel's function was refused before it was lowered: the program ended, or its author caught the error and went on without it.",
+    help="The exception below the line says what can't be done.",
+    seen_in="0.1.15 (run), CRITICAL of its logger",
+    matches=(
+        "2026-11-30 00:31:33  [TileLang:tilelang.language.eager.builder:CRITICAL] (builder.py:1797): Failed to build prim_func from bad_shape",
+    ),
+    ignores=('    logger.critical(f"Failed to build prim_func from {name}")',),
+)
+
+SERIAL_LOOP = Rule(
+    id="tilelang/serial-loop",
+    compiler=NAME,
+    anchor=("is lowered as a serial loop because TileLang",),
+    pattern=_LOGGED
+    + r"(?P<reason>T\.vectorized loop over `?(?P<loop>\w{1,100})`? with extent \S{1,40} is lowered as a serial loop because TileLang could not find a valid vectorization plan)",
+    kind=Kind.SLOWER_KERNEL,
+    scope=Scope.OPERATOR,
+    meaning="A loop that was to be vectorized runs element by element.",
+    help="Make its accesses contiguous and aligned; move reductions out of it (T.unroll, T.serial).",
+    seen_in="0.1.15 (run), WARNING",
+    matches=(
+        _AT
+        + "T.vectorized loop over `local_id` with extent 4 is lowered as a serial loop because TileLang could not find a valid vectorization plan. Scalar accumulator updates inside the loop are a common cause; move reductions to T.unroll or T.serial if this is intended.",
+    ),
+    read=lambda rule, record, match: (
+        by_groups(rule, record, match)._replace(
+            op="vectorized", names=("vectorized", "T.vectorized", match["loop"]), site=match["loop"]
+        ),
+    ),
 )
 
 SCHEDULE = Rule(
@@ -197,12 +273,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(CLUSTER_COPY, PLAIN_COPY, SPARSE_GEMM, NO_TMA, FAILED, SCHEDULE),
+    rules=(CLUSTER_COPY, PLAIN_COPY, SPARSE_GEMM, SERIAL_LOOP, NO_TMA, FATAL, FAILED, NOT_BUILT, SCHEDULE),
     markers=(),
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
     manual=__doc__,
-    silent="partly: cluster copies, predicated cp.async and sparse GEMM are told, the rest is not in released wheels",
+    silent="partly: cluster copies, predicated cp.async, sparse GEMM and serial loops are told, the rest is not in released wheels",
     seen_in="0.1.15 (run)",
 )

@@ -6,7 +6,8 @@ r"""triton: the Triton compiler, on NVIDIA and AMD GPUs.
 type that the chip lacks is converted first. A kernel is not compiled at all.
 
 **At which setting it speaks.** Remarks and warnings of MLIR with `MLIR_ENABLE_DIAGNOSTICS=warnings,remarks`, and
-only while a kernel is compiled. Conversions of fp8: always, a Python warning. Errors: always.
+only while a kernel is compiled. Conversions of fp8: always, a Python warning. Matrix instructions that NVIDIA's
+assembler serializes: with `TRITON_DUMP_PTXAS_LOG=1`. Errors: always.
 
 **When it is silent.** By default, on weaker instructions. With a warm cache at every setting: use
 `TRITON_ALWAYS_COMPILE=1` or an empty `TRITON_CACHE_DIR`. `TRITON_INTERPRET=1` runs kernels in Python on the
@@ -30,7 +31,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.compilers.runtimes import triton_errors
+from fallback_gate.compilers.runtimes import triton_errors, triton_ptxas
 from fallback_gate.compilers.runtimes.triton_errors import DEF, NAME
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
@@ -233,7 +234,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, *triton_errors.RULES),
+    rules=(DOT, OPERAND, LOAD, CONVERTED, FAILED, *triton_errors.RULES, triton_ptxas.SERIALIZED),
     markers=(),
     required=REQUIRED,
     prove=prove,

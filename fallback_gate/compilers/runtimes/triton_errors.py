@@ -13,7 +13,9 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
+from fallback_gate.compilers.raised import raised
 from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -141,4 +143,60 @@ TOO_LARGE = Rule(
     ),
 )
 
-RULES = (REFUSED, TOO_LARGE, PASSES, NOT_LEGALIZED)
+_OWN_FRAME = r"File \x22[^\x22]{1,500}/triton/compiler/compiler\.py\x22, line \d{1,7}, in \w"
+_OWN = Pattern(_OWN_FRAME)
+_TOLD = ("triton.compiler.errors.", "triton.runtime.errors.")  # by the rules above, as are these texts
+_TOLD_TEXT = ("PassManager::run failed", "Internal Triton PTX codegen error")
+
+
+def exception(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An exception of any type under Triton's compiler; none while Inductor or an autotuner tries candidates."""
+    found = raised(record, _OWN)
+    if found is None or found.type.startswith(_TOLD) or found.text.startswith(_TOLD_TEXT):
+        return
+    if any("_inductor" in frame or "autotuner" in frame for frame in found.frames):
+        return
+    own = [frame for frame in found.frames if "-packages/" not in frame and "/triton/" not in frame]
+    stack = user_stack(own)
+    yield by_groups(rule, record, match)._replace(
+        position=record.position_at(found.line.at),
+        text=found.line.text,
+        reason=f"{found.type}: {found.text}"[:500],
+        stack=stack.functions,
+        files=stack.files,
+        location=stack.innermost,
+    )
+
+
+_FRAMES = 'Traceback (most recent call last):\n  File "/app/kernels.py", line 9, in build\n'
+_COMPILE = '  File "/opt/venv/triton/compiler/compiler.py", line 307, in compile\n'
+RAISED = Rule(
+    id="triton/exception",
+    compiler=NAME,
+    anchor=("triton/compiler/compiler.py",),
+    pattern=_OWN_FRAME,
+    kind=Kind.COMPILE_ERROR,
+    shared_anchor=True,
+    scope=Scope.UNKNOWN,
+    meaning=REFUSED.meaning,
+    help="Read the traceback: the frames above Triton's tell which kernel it is.",
+    seen_in="3.4 and 3.8 (run), an exception of any type",
+    matches=(
+        _FRAMES
+        + _COMPILE
+        + "Exception: ROCm linker /opt/rocm/llvm/bin/ld.lld not found. Set 'TRITON_HIP_LLD_PATH' to its path.",
+        _FRAMES + _COMPILE + "KeyError: 'int8'",
+    ),
+    ignores=(
+        _FRAMES + _COMPILE + "triton.compiler.errors.CompilationError: at 1:0:",
+        _FRAMES + _COMPILE + "RuntimeError: PassManager::run failed",
+        _FRAMES
+        + '  File "/opt/venv/torch/_inductor/async_compile.py", line 9, in _\n'
+        + _COMPILE
+        + "KeyError: 'int8'",
+        _COMPILE + "KeyError: 'int8'",
+    ),
+    read=exception,
+)
+
+RULES = (REFUSED, TOO_LARGE, PASSES, NOT_LEGALIZED, RAISED)

@@ -41,6 +41,7 @@ _QUOTED = Pattern(r"['\x22](?P<name>[A-Za-z_][\w.:]*)['\x22]")
 _NATIVE = Pattern(r"^\s*File \x22(?:[^\x22]{1,500}\.(?:cc|cpp|cu|h|hpp|pxi|pyx)|<[^\x22]{1,100}>)\x22, line ")
 _TUNING = Pattern(
     r"Error in (?:building|running)|Trial #|MeasureResult|Sending \d+ sample|RPCRunner|LocalBuilder"
+    r"|[\\/](?:autotvm|auto_scheduler)[\\/]measure|[\\/]meta_schedule[\\/](?:runner|builder)[\\/]"
 )
 
 
@@ -103,7 +104,7 @@ UNSUPPORTED = Rule(
         "OpNotImplemented: Operator ",
         "OpAttributeUnImplemented: ",
     ),
-    pattern=r"(?:^|: |\s)Unsupported function types (?P<types>[\[{(]['\x22].+)"
+    pattern=r"(?:^|(?<=\s))Unsupported function types (?P<types>[\[{(]['\x22].+)"
     r"|^(?:\s*[\w.]*(?:Error|Implemented|UnImplemented): |.{0,300}?(?=The following operators are not \w+ (?:for|in) frontend \w+: ))"
     r"(?:The following operators are not (?:supported|implemented)(?: (?:for|in) frontend \w+)?: ?(?P<listed>.*)"
     r"|Operator (?P<one>[\w.:]+)(?: \w+)? is not (?:supported|implemented) (?:for|in) frontend \w+)",
@@ -204,7 +205,7 @@ REFUSED = Rule(
 
 _OWN_FRAME = (
     r"File \x22[^\x22]{1,500}\x22, line \d{1,7}, in (?:tvm_ffi\.core\.|tvm\._ffi\._c)"
-    r"|File \x22[^\x22]{1,500}/tvm/rel(?:ax|ay)/frontend/"
+    r"|File \x22[^\x22]{1,500}/tvm/rel(?:ax/(?:frontend|backend)|ay/(?:frontend|op/contrib))/"
 )
 _OWN = Pattern(_OWN_FRAME)
 _OF_THE_COMPILER = Pattern(r"[\\/]tvm[\\/](?!runtime[\\/]|rpc[\\/]|_ffi[\\/]|ffi[\\/])\w+[\\/]")
@@ -245,6 +246,8 @@ RAISED = Rule(
         "tvm._ffi._c",
         "tvm/relax/frontend/",
         "tvm/relay/frontend/",
+        "tvm/relax/backend/",
+        "tvm/relay/op/contrib/",
     ),
     pattern=_OWN_FRAME,
     kind=Kind.COMPILE_ERROR,
@@ -267,10 +270,6 @@ RAISED = Rule(
         + '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__\n'
         + _FFI
         + "tvm.error.InternalError: x",
-        _FRAMES
-        + '  File "/opt/venv/tvm/ir/transform.py", line 171, in __call__\n'
-        + _FFI
-        + "KeyboardInterrupt",
         _FFI + "KeyError: 'T.float16'",
     ),
     read=exception,

@@ -10,7 +10,8 @@ in the outer function, and TVM compiles them.
 **At which setting it speaks.** `partition_for_*` of Relax prints nothing. The module does, printed right
 after the partition (`print(mod.script())`, `mod.show()`, or `PrintAfterAll`): offloaded is what stands in functions with
 `R.func_attr({"Codegen": ...})`, left out are the `R.*` calls of the functions without it. Relay's TensorRT
-predicate gives its reasons at INFO of the logger TensorRT.
+predicate gives its reasons at INFO of the logger TensorRT. A module of Relay in its text format shows the same: calls
+of `@tvmgen_default_<compiler>_main_<n>`, and the operators beside them.
 
 **When it is silent.** Without the printed module. In a module that was lowered already: calls of
 generated and packed functions (`R.call_tir`, `R.call_dps_packed`) no longer tell their operator.
@@ -28,7 +29,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.tvm import byoc_engines, names
+from fallback_gate.compilers.tvm import byoc_engines, names, relay_module
 from fallback_gate.compilers.tvm.byoc_engines import NAME
 from fallback_gate.compilers.tvm.printed_module import alone, functions
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -172,7 +173,7 @@ REFUSED = Rule(
     ),
 )
 
-RULES = (LEFT_OUT, ALONE, REFUSED, *byoc_engines.RULES)
+RULES = (LEFT_OUT, ALONE, relay_module.LEFT, REFUSED, *byoc_engines.RULES)
 MARKERS = (
     Marker(
         id="tvm-byoc/module-printed",
