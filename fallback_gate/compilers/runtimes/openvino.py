@@ -136,7 +136,8 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
         why = "a model could not be compiled, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
     if "cut" in states:
-        proof = Proof(State.UNPROVEN, "the executed graph is cut: rows of it are missing", None, SETTING)
+        why = "the executed graph is cut, or its nodes do not tell their execOrder: rows of it may be missing"
+        proof = Proof(State.UNPROVEN, why, None, SETTING)
     elif states and openvino_models.without_table(evidence):
         why = "a model was compiled of which no executed graph or table of counters is printed"
         proof = Proof(State.UNPROVEN, why, None, SETTING)

@@ -7,8 +7,8 @@ r"""Room 3: executed graphs and tables of OpenVINO that a program prints whole, 
 OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and ends in
 an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
 has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
-inside, and proves nothing; neither does one whose `execOrder` has gaps, or without it one of a round number of nodes,
-which may be the first of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize` writes has
+inside, and proves nothing; neither does one whose nodes do not tell their `execOrder`, or with gaps in it: it may be the
+first part of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize` writes has
 its reader beside the logs, and in a log proves nothing.
 """
 
@@ -37,7 +37,6 @@ _HEADED = Pattern(rf"{PRINTED.pattern}|Performance counts for ")  # these forms 
 _ORDER = Pattern(r"\bexecOrder\W{1,5}(?P<key>\d{1,6})\b|^\W{0,10}(?P<first>\d{1,6})(?=[\s,;|])")
 _KEY = Pattern(r"^\s*\x22\w{1,60}\x22\s?: ")
 LONGEST_JSON = 8_000_000  # characters
-FEWEST = 6  # nodes of a whole graph: fewer may be the first of many
 
 Node = tuple[frozenset[str], str]  # the words of it, one of which is its type, and all that is told of it
 
@@ -66,14 +65,9 @@ def _state(nodes: Sequence[Node]) -> str:
 
 
 def _is_all(nodes: Sequence[Node]) -> bool:
-    """Whether no node is missing: by their order, where each tells its own, else by their count.
-
-    An output may stand among the first nodes of a graph, and a program that prints these prints a round number.
-    """
+    """Whether no node is missing, by the order that each tells: an output may stand among the first of more."""
     orders = [found["key"] or found["first"] for _, told in nodes if (found := _ORDER.search(told))]
-    if len(orders) == len(nodes):
-        return sorted(map(int, orders)) == list(range(len(nodes)))
-    return len(nodes) >= FEWEST and len(nodes) % 10 != 0 and len(nodes) != 25
+    return sorted(map(int, orders)) == list(range(len(nodes)))
 
 
 def _above(record: Record) -> str:
