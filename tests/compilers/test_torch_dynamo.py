@@ -938,6 +938,15 @@ def test_export_that_met_a_data_dependent_guard(read: Read) -> None:
     error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)"
     (report,) = read(error).reports
     assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "*")
+    call = (
+        "The following call raised this error:",
+        '  File "/app/moe/full.py", line 29, in moe_branch',
+        "    if probs.max() > 0.9:",
+    )
+    for shown in (("", *call), ("", "User Stack (most recent call last):", *call[1:], "", *call)):
+        (report,) = read(error, *shown).reports
+        assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "moe_branch")
+        assert report.location == Location("/app/moe/full.py", 29, "moe_branch")
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp_partition"])

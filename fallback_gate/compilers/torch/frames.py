@@ -117,6 +117,13 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     yield base(rule, record, log, **told_by(stack), scope=scope, reason=reason)
 
 
+_CODE_FOLLOWS = (  # in an exception's text, the fullest first: Dynamo's, and those of a guard on data
+    "from user code",
+    "User Stack (most recent call last):",
+    "The following call raised this error:",
+)
+
+
 def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An exception of the compiler that ended the program: the last lines of a Python traceback."""
     if parse(record.text) or unprefixed.of_old_break(record):
@@ -144,8 +151,8 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         elif RAISED.match(line) or line.startswith("Traceback "):
             break
         lines.append(line)
-    at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), len(lines))
-    stack = user_stack(lines[at + 1 :])
+    follows = (i for words in _CODE_FOLLOWS for i, line in enumerate(lines) if line.startswith(words))
+    stack = user_stack(lines[next(follows, len(lines)) + 1 :])
     if not stack.innermost and (quoted := frames(_quoted_frames(lines))):
         stack = stack.within(quoted[0])
     called = offending_call(said, lines)
