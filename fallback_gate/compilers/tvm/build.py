@@ -150,7 +150,7 @@ FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
     anchor=("tvm.error.", "TVMError: ", "RuntimeError: Memory verification failed with"),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: ).*)",
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: |T\.tma_copy\(\) ).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
