@@ -11,7 +11,9 @@ BEFORE = r"[\s|+>]{0,64}"
 BEHIND = r"\s*(?:$|[<($\\\0])"
 
 # How glog's records open, and those of PyTorch: the level's letter, month and day, the time of day.
-GLOG = r"[VDIWEC]\d{4} \d\d:\d\d:\d\d"
+GLOG_LEVEL = "[VDIWEC]"
+GLOG_TIME = r"\d{4} \d\d:\d\d:\d\d"
+GLOG = GLOG_LEVEL + GLOG_TIME
 
 
 class Pattern:

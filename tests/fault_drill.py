@@ -165,7 +165,7 @@ def drill(times: int, seed: int = 0) -> dict[str, Counter[str]]:
         for name, count in (("more.log", 2 * EVENTS), ("a.log", EVENTS)):
             calls = (f"buf{at} = torch.ops.acme.op{at}.default(buf0)" for at in range(count))
             put(folder, name, "".join(line + "\n" for line in clean(*calls)))
-        create = ["baseline", "create", "more.log", "-b", "more.json", "--today", TODAY]
+        create = ["baseline", "create", "more.log", "-o", "more.json", "--today", TODAY]
         subprocess.run([*GATE, *create], cwd=folder, env=environ(), capture_output=True, check=False)
         some = writings((folder / "more.json").read_bytes())
         for writing in some.values():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fallback_gate.cli.options import FORCE, JUDGING, Renamed, form
+from fallback_gate.cli.options import FORCE, JUDGING, form
 from fallback_gate.cli.output import logs_of, say, to_files, to_stdout, width
 from fallback_gate.cli.progress import progress
 from fallback_gate.errors import InputError
@@ -31,8 +31,7 @@ def baseline_command() -> None:
 
 @baseline_command.command(name="create")
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
-@click.option("-o", "--output", cls=Renamed, formerly=("-b", "--baseline"), metavar="FILE", required=True,
-              help="Where to write it.")  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", required=True, help="Where to write it.")
 @JUDGING
 @FORCE
 def create_command(

@@ -64,19 +64,6 @@ class Output(Typed[tuple[str, str]]):
         return name, path
 
 
-class Renamed(click.Option):
-    """An option that also goes by `formerly`, which scripts may still say and its help does not."""
-
-    def __init__(self, *arguments: Any, formerly: Sequence[str], **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self._formerly = formerly
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Let the parser know all names."""
-        super().add_to_parser(parser, ctx)
-        parser.add_option(obj=self, opts=self._formerly, dest=self.name, action="store")
-
-
 class InSections(click.Command):
     """A command of many options, whose help shows them under headings; `sections` names those of each by
     parameter, and the rest stand under the last heading."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import date
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -17,23 +15,7 @@ from fallback_gate.model import PolicySummary
 from fallback_gate.reports import policy_changes
 
 
-class _TwoWords(click.Command):
-    """The command, which also takes `-o FORMAT PATH`, as it once was."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words, the two as one."""
-        return super().parse_args(ctx, list(_joined(args)))
-
-
-def _joined(args: list[str]) -> Iterator[str]:
-    words = iter(args)
-    for word in words:
-        yield word
-        if word in ("-o", "--output") and (told := next(words, None)) is not None:
-            yield "=".join([told, *islice(words, 1)]) if told in policy_changes.FORMATS else told
-
-
-@click.command(name="diff", cls=_TwoWords)
+@click.command(name="diff")
 @click.argument("policies_", nargs=-1, metavar="OLD NEW | --ref REF [POLICY]")
 @click.option("--ref", metavar="REF", help="Compare with the files as this git commit has them.")
 @click.option("--rules", metavar="FILE", multiple=True, help="With --ref: also your own messages.")

@@ -18,12 +18,12 @@ from fallback_gate.compilers.rule import Marker, Rule, Sighting, compiled, compi
 from fallback_gate.compilers.user_markers import OTHERWISE
 from fallback_gate.model import Location, Report
 from fallback_gate.model.names import operator
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import GLOG, Pattern
 from fallback_gate.scan.anchors import expression
 from fallback_gate.scan.record import Record
 
 BUDGET_SECONDS = 10.0
-_ASIDE = Pattern(r"(?:[VDIWEC]\d{4} .{0,300}?\] \[__\w{1,40}\] )?\s{0,200}(?:# |\+ |> |\$ )")
+_ASIDE = Pattern(rf"(?:{GLOG}.{{0,300}}?\] \[__\w{{1,40}}\] )?\s{{0,200}}(?:# |\+ |> |\$ )")
 
 
 class OutOfTime(Exception):

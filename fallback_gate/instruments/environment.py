@@ -33,7 +33,7 @@ def read(path: str) -> Environment:
 def _told(path: str, first: str) -> Environment:
     if first.startswith(seal.OPENING):
         header = seal.read(first.encode("utf-8", "replace"), seal.HEADER)
-        return seal.surroundings(header)._replace(sources=(path,)) if header else Environment()
+        return environment.read((header or {}).get("environment"), path)
     if first.lstrip().startswith("{"):
         try:
             told = json.loads(text.document(path))

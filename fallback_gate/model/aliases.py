@@ -22,7 +22,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "mps": ("torch.device",),
     "musa": ("torch.musa",),
     "npu": ("torch_npu",),
-    "qnn": ("executorch.qnn",),
+    "qnn": ("executorch",),
     "relax": ("tvm.relax",),
     "relay": ("tvm.relay",),
     "rocm": ("miopen", "migraphx", "rocm.blas", "rocm.ck", "aiter"),

@@ -19,8 +19,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from fallback_gate.model import environment
@@ -155,28 +154,15 @@ def joined(first: Mapping[str, Any], last: Mapping[str, Any]) -> Seal | None:
             rank=_number(first.get("rank")),
             expect_ranks=_number(first.get("expect_ranks")),
             closings=int(last["closings"]),
-            unread=int(last["closings_unread"]) if "closings_unread" in last else _unread(last["notes"]),
+            unread=int(last["closings_unread"]),
             left_open=bool(last["left_open"]),
             keyed=HMAC in last,
-            off=tuple(str(one) for one in first.get("off", first["weaker"])),  # once, nothing told them apart
+            off=tuple(str(one) for one in first["off"]),
             weaker=tuple(str(one) for one in (*first["weaker"], *last["notes"])),
-            environment=surroundings(first),
+            environment=environment.read(first.get("environment"), ""),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-
-
-def surroundings(header: Mapping[str, Any]) -> Environment:
-    """The environment that a header tells; one of an earlier version has the packages alone."""
-    told = header.get("environment")
-    own = told if isinstance(told, dict) else {}
-    return environment.read({"compilers": header.get("compilers"), **own}, "")
-
-
-def _unread(notes: Iterable[object]) -> int:
-    """How many closing records could not be read, by a note: the first seals had no number of their own."""
-    found = (re.match(r"(\d{1,9}) closing record", str(note)) for note in notes)
-    return sum(int(one[1]) for one in found if one)
 
 
 def _number(value: object) -> int | None:

@@ -7,12 +7,12 @@ lacks what they need is refused, with the place.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from sys import float_info
 from typing import Any
 
-from fallback_gate.errors import InputError, PolicyError
+from fallback_gate.errors import InputError, PolicyError, reason
 from fallback_gate.model import (
     REPORT_SCHEMA,
     Class,
@@ -25,7 +25,6 @@ from fallback_gate.model import (
     PolicySummary,
     ProcessKey,
     Scope,
-    State,
 )
 from fallback_gate.model import environment as environments
 from fallback_gate.model.claims import ClaimState
@@ -38,7 +37,7 @@ from fallback_gate.policy.globs import slashed
 from fallback_gate.policy.page import Key, Page, shown
 
 LARGEST = 64 << 20  # bytes
-NEEDED = ("verdict", "processes", "events")
+NEEDED = ("verdict", "proven", "processes", "events")
 _CLASSES = {one.value: one for one in Class}
 _DECISIONS = {one.value: one for one in Decision}
 _SCOPES = {one.value: one for one in Scope}
@@ -68,7 +67,7 @@ def is_report(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-    except OSError:
+    except (OSError, ValueError):
         return False
     return head.startswith(b"{") and f'"{REPORT_SCHEMA}"'.encode() in head
 
@@ -78,8 +77,8 @@ def read(path: str) -> PastReport:
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise InputError(f"the report {shown(path)} can't be read ({error.strerror})") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"the report {shown(path)} can't be read ({reason(error)})") from None
     if len(data) > LARGEST:
         raise InputError(f"the report {shown(path)} is larger than {LARGEST >> 20} MiB")
     page = Page(slashed(path))
@@ -123,7 +122,7 @@ def _report(page: Page, path: str) -> PastReport:
         compilers=tuple(compilers),
         ranks=tuple(sorted({p["rank"] for p in processes if isinstance(p.get("rank"), int)})),
         processes=sum(p.get("rank") is None and bool(_mappings(p.get("compilers"))) for p in processes),
-        problem=_problem(top, processes),
+        problem=_problem(top),
         environment=environments.read(top.get("environment"), path),
         numbers=tuple(_numbers(top.get("measurements"))),
         exceeded=tuple(_exceeded(top)),
@@ -141,42 +140,30 @@ def _exceeded(top: dict[str, Any]) -> Iterator[str]:
 def _numbers(value: object) -> Iterator[Number]:
     """The measurements of a report; one that has not the form of one is left out."""
     for one in _mappings(value):
-        instrument, name, amount = one.get("instrument"), one.get("name"), one.get("value")
-        if isinstance(amount, bool) or not isinstance(amount, (int, float)) or not math.isfinite(amount):
-            continue
-        if isinstance(instrument, str) and isinstance(name, str):
-            unit = _text(one.get("unit")) or ""
-            yield Number(instrument, name, _text(one.get("subject")), float(amount), unit)
+        instrument, name, amount = one.get("instrument"), one.get("name"), _finite(one.get("value"))
+        if isinstance(instrument, str) and isinstance(name, str) and amount is not None:
+            yield Number(instrument, name, _text(one.get("subject")), amount, _text(one.get("unit")) or "")
 
 
-def _problem(top: dict[str, Any], processes: list[dict[str, Any]]) -> str | None:
-    """Why the run might not show every fallback; a report that does not say whether it is proven is asked."""
+def _problem(top: dict[str, Any]) -> str | None:
+    """Why the run might not show every fallback."""
     if top.get("verdict") is None:
         return "no verdict was reached"
-    if isinstance(top.get("proven"), bool):
-        return None if top["proven"] else "its logs could not have shown every fallback"
-    states = {
-        _text(proof.get("state"))
-        for process in processes
-        for compiler in _mappings(process.get("compilers"))
-        for kind, proof in _map(compiler.get("proof")).items()
-        if isinstance(proof, dict) and kind in _texts(compiler.get("required"))
-    }
-    if _text(top["verdict"]) in ("pass", "waived") or states == {State.PROVEN.value}:
-        return None
-    return "its logs could not have shown every fallback"
+    return None if top.get("proven") is True else "its logs could not have shown every fallback"
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= float_info.max:
+        return None
+    return float(value)
+
+
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(inner for inner in value if isinstance(inner, str)) if isinstance(value, list) else ()
-
-
-def _map(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _mappings(value: object) -> list[dict[str, Any]]:

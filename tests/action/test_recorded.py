@@ -18,7 +18,7 @@ __all__ = ["workspace"]  # the fixture
 def test_a_baseline_lets_what_it_holds_stay(workspace: Path) -> None:
     (workspace / "policy.yaml").write_text("version: 1\n", encoding="utf-8")
     assert act(workspace, FIXED, policy="policy.yaml").outputs["verdict"] == "blocked"
-    create = [sys.executable, "-m", "fallback_gate", "baseline", "create", "--baseline", "known.json"]
+    create = [sys.executable, "-m", "fallback_gate", "baseline", "create", "--output", "known.json"]
     subprocess.run([*create, "--policy", "policy.yaml", FIXED], cwd=workspace, check=True)
     done = act(workspace, FIXED, policy="policy.yaml", baseline="known.json")
     assert (done.code, done.outputs["verdict"]) == (0, "pass"), done.log

@@ -49,7 +49,8 @@ class Team:
         self.log.write_text(f"acme: start\n{text}{end}", encoding="utf-8")
 
     def baseline(self, command: str, *options: str) -> Result:
-        return run("baseline", command, self.log, "-b", self.file, "-p", self.policy,
+        file = "-o" if command == "create" else "-b"
+        return run("baseline", command, self.log, file, self.file, "-p", self.policy,
                    "--today", "2026-12-01", *options)  # fmt: skip
 
     def check(self, today: str = "2026-12-01") -> int:
@@ -158,7 +159,7 @@ def test_it_survives_an_upgrade_of_the_compiler(tmp_path: Path) -> None:
     """The same program, compiled by PyTorch 2.7.1 at one level and by 2.14.1 at another."""
     file = tmp_path / "b.json"
     old, new = TORCH / "backward-operator-debug.2.7.1.log.gz", TORCH / "backward-operator.2.14.1.log"
-    assert code(run("baseline", "create", old, "-b", file, "-p", "builtin:strict")) == 0
+    assert code(run("baseline", "create", old, "-o", file, "-p", "builtin:strict")) == 0
     assert code(run("check", new, "-p", "builtin:strict")) == 1
     assert code(run("check", new, "-b", file, "-p", "builtin:strict")) == 0
     assert "up to date" in run("baseline", "update", new, "-b", file, "-p", "builtin:strict").output
@@ -167,7 +168,7 @@ def test_it_survives_an_upgrade_of_the_compiler(tmp_path: Path) -> None:
 def test_a_hot_operator_of_a_real_log_is_not_excused(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
     log = DECODER / "custom-op.debug.log.gz"
-    assert code(run("baseline", "create", log, "-b", file, "-p", "builtin:moe-serving")) == 1
+    assert code(run("baseline", "create", log, "-o", file, "-p", "builtin:moe-serving")) == 1
     assert code(run("check", log, "-b", file, "-p", "builtin:moe-serving")) == 1
 
 
@@ -186,7 +187,7 @@ def test_the_json_report_tells_of_it(team: Team) -> None:
 
 def test_a_log_is_never_overwritten(team: Team) -> None:
     before = team.log.read_bytes()
-    result = run("baseline", "create", team.log, "-b", team.log, "-p", team.policy, "--force")
+    result = run("baseline", "create", team.log, "-o", team.log, "-p", team.policy, "--force")
     assert "overwrite an input" in str(result.exception)
     assert team.log.read_bytes() == before
 

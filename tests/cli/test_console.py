@@ -34,7 +34,7 @@ COMMANDS = {
     "policy diff": (1, ["policy", "diff", "p.yaml", "builtin:strict"]),
     "policy init": (0, ["policy", "init", FILE]),
     "policy init file": (0, ["policy", "init", FILE, "-o", f"{NAMES}.yaml", "--force"]),
-    "baseline": (1, ["baseline", "create", FILE, "-b", f"{NAMES}.json", "-p", "p.yaml"]),
+    "baseline": (1, ["baseline", "create", FILE, "-o", f"{NAMES}.json", "-p", "p.yaml"]),
     "explain": (0, ["explain", "torch.compile"]),
     "no file": (2, ["check", f"{NAMES}.log"]),
     "a bad option": (2, [f"--{NAMES}"]),

@@ -114,16 +114,6 @@ def test_an_unproven_report_proves_nothing(tmp_path: Path) -> None:
     assert diff(FIXED, silent)[0] == 3
 
 
-def test_an_older_report_is_asked_for_its_proof(tmp_path: Path) -> None:
-    """Before `proven` was a key, the states of the proofs said it."""
-    for log, code in ((FIXED, 0), (DECODER / "disabled.debug.log.gz", 1)):
-        path = report(log, tmp_path / "r.json")
-        old = json.loads(path.read_text(encoding="utf-8"))
-        del old["proven"]
-        path.write_text(json.dumps(old), encoding="utf-8")
-        assert diff(FIXED, path)[0] == code
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -134,6 +124,7 @@ def test_an_older_report_is_asked_for_its_proof(tmp_path: Path) -> None:
         ('"events": [', '"x": [', ["events", "missing"]),
         ('"processes": [', '"x": [', ["processes", "missing"]),
         ('"verdict": "blocked"', '"x": 1', ["verdict", "missing"]),
+        ('"proven": true', '"x": 1', ["proven", "missing"]),
     ],
 )
 def test_a_broken_report_says_where(tmp_path: Path, old: str, new: str, words: list[str]) -> None:

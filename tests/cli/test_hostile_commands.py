@@ -65,7 +65,7 @@ COMMANDS: dict[str, list[str]] = {
     "rules show": ["rules", "show", "own/x", "--policy", "h.yaml"],
     "rules test": ["rules", "test", "h.yaml", "h.log"],
     "explain": ["explain", "own/x", "--policy", "h.yaml"],
-    "baseline": ["baseline", "create", "h.log", "-b", "base.json", "-p", "h.yaml"],
+    "baseline": ["baseline", "create", "h.log", "-o", "base.json", "-p", "h.yaml"],
     "waiver": ["waiver", "new", "h.json", "--release", "r", "--who", "w", "--why", "y", "--expires", "2027-01-01"],
     "bench": ["bench", "bench.csv"],
     "counters": ["counters", "counters.csv"],
@@ -147,7 +147,7 @@ def test_the_files_that_they_write_hold_no_secret(folder: Path) -> None:
     gate(folder, ["policy", "init", "h.log", "-o", "init.yaml"])
     gate(
         folder,
-        ["policy", "diff", "builtin:strict", "h.yaml", "-o", "json", "d.json", "-o", "markdown", "d.md"],
+        ["policy", "diff", "builtin:strict", "h.yaml", "-o", "json=d.json", "-o", "markdown=d.md"],
     )
     for file in ("h.json", "waiver.yaml", "init.yaml", "d.json", "d.md"):
         text = (folder / file).read_text(encoding="utf-8")

@@ -145,7 +145,7 @@ def test_a_baseline_and_a_waiver_of_the_working_tree_excuse_nothing(repository: 
     git(repository, "commit", "-q", "-m", "messages")
     (repository / "compile.log").write_text(LOG + "all done\n", encoding="utf-8")
     made = gate(
-        repository, "baseline", "create", "compile.log", "-b", "base.json", "--rules", "rules.yaml", TODAY
+        repository, "baseline", "create", "compile.log", "-o", "base.json", "--rules", "rules.yaml", TODAY
     )
     assert made.returncode == 0, made.stderr
     waiver = "release: r1\nwho: me\nwhy: because\nexpires: 2027-01-01\nevents: all\n"
@@ -264,11 +264,9 @@ def test_policy_diff_writes_reports_beside(repository: Path) -> None:
         "--ref",
         "main",
         "-o",
-        "markdown",
-        "out.md",
+        "markdown=out.md",
         "-o",
-        "json",
-        "out.json",
+        "json=out.json",
         TODAY,
     )
     assert done.returncode == 1, done.stderr
@@ -283,8 +281,7 @@ def test_policy_diff_writes_reports_beside(repository: Path) -> None:
         "builtin:strict",
         "fallback-gate.yaml",
         "-o",
-        "json",
-        "fallback-gate.yaml",
+        "json=fallback-gate.yaml",
     )
     assert over.returncode == 2
     assert (repository / "fallback-gate.yaml").read_text(encoding="utf-8") == LOOSE

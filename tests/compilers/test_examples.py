@@ -198,3 +198,15 @@ def test_no_number_is_too_long_to_be_read(
         for hostile in with_endless_number(line):
             said = read(*with_rest(hostile), book=book)
             assert len(said.reports) <= 2
+
+
+@pytest.mark.parametrize(("rule", "line"), [(r, line) for _, r in RULES for line in r.matches], ids=name)
+def test_a_line_is_one_event_whichever_rules_read_it(rule: Rule, line: str, read: Callable[..., Any]) -> None:
+    """Two rules may tell two facts of one line; an operator twice, or with no name beside its name, is one fact."""
+    told: dict[Any, dict[str, str]] = {}
+    for report in read(*with_rest(line)).reports:
+        if not report.hint:
+            told.setdefault((report.position, report.kind), {})[report.id] = report.op
+    for by_rule in told.values():
+        ops = list(by_rule.values())
+        assert len(ops) == 1 or ("*" not in ops and len(set(ops)) == len(ops)), by_rule

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from fallback_gate import check
+from fallback_gate.compilers import READERS
+from fallback_gate.model import Kind, State
 
 Read = Callable[..., Any]
 
@@ -105,3 +110,30 @@ def test_sizes_are_no_computation_and_an_overload_is_no_name(read: Read) -> None
     ]
     said = read(head, *rows, "Total,0,6")
     assert [report.op for report in said.reports] == ["aten::sum", "aten::where"]
+
+
+SKIPPED = (
+    "INFO:root:[Vulkan Partitioner] Due to [no operator implementation], skipping aten.sort.default(...)"
+)
+VERDICTS = ["[QnnPartitioner] aten.linear.default | True", "[QnnPartitioner] aten.sort.default | False"]
+
+
+@pytest.mark.parametrize("said", [[SKIPPED], VERDICTS])
+def test_what_a_partitioner_and_the_graph_tell_of_one_operator_is_one_event(
+    said: list[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "export.log"
+    log.write_text("\n".join([*said, *DELEGATED, ""]), encoding="utf-8")
+    events = [finding.event for finding in check([str(log)]).findings]
+    assert sorted(event.op for event in events) == ["aten::cumsum", "aten::gather", "aten::sort"]
+    assert next(event.lines for event in events if event.op == "aten::sort") == (len(said), len(said) + 5)
+
+
+def test_a_program_that_is_lowered_behind_the_last_graph_owes_one(read: Read) -> None:
+    def proof(lines: list[str]) -> State:
+        (by,) = read(*lines).evidence.processes.values()
+        return READERS["executorch"].prove(by["executorch"])[Kind.OP_FALLBACK].state
+
+    assert proof([SKIPPED, *DELEGATED]) is State.PROVEN
+    assert proof([*DELEGATED, SKIPPED]) is State.UNPROVEN
+    assert proof([SKIPPED]) is State.UNPROVEN

@@ -58,13 +58,13 @@ NAMED = [
     ),
     ("mnn", "[CoreML] The Creator Don't support type TopKV2.", "device_fallback", "TopKV2"),
     (
-        "executorch.qnn",
+        "executorch",
         "[QNN Partitioner Op Support]: aten.sort.default | False",
         "op_fallback",
         "aten::sort",
     ),
     (
-        "executorch.vulkan",
+        "executorch",
         "INFO:root:[Vulkan Partitioner] Due to [dtype not supported], skipping torch.int16: torch.Size([1]) = aten.where.self(x,  ...)",
         "op_fallback",
         "aten::where",

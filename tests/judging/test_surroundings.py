@@ -74,7 +74,7 @@ def test_a_report_that_cannot_be_written(
 
 @POSIX
 @pytest.mark.parametrize(
-    "command", [["baseline", "create", "a.log", "-b"], ["policy", "init", "a.log", "-o"]]
+    "command", [["baseline", "create", "a.log", "-o"], ["policy", "init", "a.log", "-o"]]
 )
 def test_a_file_of_the_user_that_cannot_be_written(command: list[str], tmp_path: Path) -> None:
     put(tmp_path, "a.log", BLOCKING)

@@ -11,7 +11,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import BEFORE, Pattern
+from fallback_gate.patterns import BEFORE
 from fallback_gate.scan.record import Record
 
 NAME = "migraphx"
@@ -93,35 +93,4 @@ CANDIDATE_FAILED = Rule(
     ignores=("Exception in thread main",),
 )
 
-_UNKNOWN = Pattern(r"^Unknown operator: (?P<op>[\w.-]{1,200})")
-
-
-def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The operator that the parser lacks; else what was being done."""
-    report = by_groups(rule, record, match)
-    if unknown := _UNKNOWN.match(match["reason"]):
-        report = report._replace(op=unknown["op"], names=(unknown["op"],), scope=Scope.OPERATOR)
-    yield report
-
-
-REFUSED = Rule(
-    id="migraphx/not-compiled",
-    compiler=NAME,
-    anchor=("MIGraphX Error: ", ": Error: "),
-    shared_anchor=True,
-    pattern=r"^(?:MIGraphX|migraphx_\w{1,80}:) Error: (?:\S{1,300}:\d{1,6}: )?(?P<stage>parse_\w{1,40}|compute_shape|compile\w{0,40}|normalize_compute_shape): (?P<reason>\S.{0,400})",
-    kind=Kind.COMPILE_ERROR,
-    scope=Scope.PROGRAM,
-    meaning="MIGraphX can't read or compile the graph: the program ends, or ONNX Runtime's run fails.",
-    help="The line names the operator or the shapes; fix the shapes, or give the model to another provider.",
-    seen_in="0.6 to 2.16 (source and public threads), printed by its C interface",
-    matches=(
-        "MIGraphX Error: /code/AMDMIGraphX/src/onnx/onnx_parser.cpp:339: parse_graph: Unknown operator: GateAttn",
-        "MIGraphX Error: /code/AMDMIGraphX/src/include/migraphx/check_shapes.hpp:220: compute_shape: equal: Dimensions do not match",
-        "migraphx_parse_onnx_buffer: Error: AMDMIGraphX/src/onnx/onnx_parser.cpp:681: parse_graph: Unknown operator: GateAttn",
-    ),
-    ignores=("MIGraphX Error: /code/AMDMIGraphX/src/targets/gpu/hip.cpp:44: allocate_gpu: out of memory",),
-    read=refused,
-)
-
-RULES = (*WARNINGS, CANDIDATE_FAILED, REFUSED)
+RULES = (*WARNINGS, CANDIDATE_FAILED)

@@ -12,7 +12,7 @@ from re import Match
 
 from fallback_gate.compilers.amd.migraphx_kernels import NAME
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Rule, compiled
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
 
@@ -45,6 +45,35 @@ UNREAD = Rule(
     ignores=("[ 12%] Building CXX object src/onnx/parse_pad.cpp:133: parse",),
     read=unread,
 )
+
+
+def refused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """What was being done, where it is not the parser that says more."""
+    if not compiled(UNREAD.pattern).search(record.text):
+        yield by_groups(rule, record, match)
+
+
+REFUSED = Rule(
+    id="migraphx/not-compiled",
+    compiler=NAME,
+    anchor=("MIGraphX Error: ", ": Error: "),
+    shared_anchor=True,
+    pattern=r"^(?:MIGraphX|migraphx_\w{1,80}:) Error: (?:\S{1,300}:\d{1,6}: )?"
+    r"(?:parse_\w{1,40}|compute_shape|compile\w{0,40}|normalize_compute_shape): (?P<reason>\S.{0,400})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="MIGraphX can't read or compile the graph: the program ends, or ONNX Runtime's run fails.",
+    help="The line names the operator or the shapes; fix the shapes, or give the model to another provider.",
+    seen_in="0.6 to 2.16 (source and public threads), printed by its C interface",
+    matches=(
+        "MIGraphX Error: /code/AMDMIGraphX/src/include/migraphx/check_shapes.hpp:220: compute_shape: equal: Dimensions do not match",
+    ),
+    ignores=(
+        "MIGraphX Error: /code/AMDMIGraphX/src/targets/gpu/hip.cpp:44: allocate_gpu: out of memory",
+        UNREAD.matches[0],
+    ),
+    read=refused,
+)
 NO_SOLUTION = Rule(
     id="migraphx/no-solution",
     compiler=NAME,
@@ -65,4 +94,4 @@ NO_SOLUTION = Rule(
         by_groups(rule, record, match)._replace(site=" ".join(match["site"].split())),
     ),
 )
-RULES = (UNREAD, NO_SOLUTION)
+RULES = (UNREAD, REFUSED, NO_SOLUTION)

@@ -9,19 +9,23 @@ or as CSV, with or without an index: operator, occurrences in delegated graphs, 
 
 **What falls back.** An operator outside the delegates runs as a portable kernel, a plain loop, on the CPU.
 
-**At which setting it speaks.** Kernels that lack: always. The table: where the program prints it. Reasons: with
+**At which setting it speaks.** Kernels that lack: always. The table: where the program prints it. Reasons: by the
+partitioners of OpenVINO and Neuropilot, and of QNN up to 2025, whatever the level; of Vulkan, QNN, Arm and Core AI with
+logging at INFO (Vulkan's up to 1.0 warns of a model without any partition); of XNNPACK with
 `XnnpackPartitioner(verbose=True)` and logging at DEBUG.
 
-**When it is silent.** By default. `WhyNoPartition` leaves out each operator that XNNPACK has no configuration
-for at all (topk, index, add.Scalar), so it proves nothing.
+**When it is silent.** By default, but for that. Each partitioner leaves nodes out without a line: `WhyNoPartition` each
+operator that XNNPACK has no configuration for at all (topk, index, add.Scalar), Arm's those that some checks refuse,
+Neuropilot's all but what the program asked to leave out. So their lines prove nothing.
 
 **What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary; or the
-lowered graph itself, from its first line to its `return` (see `executorch_graphs`). `getitem` and the operators of
+lowered graph itself, from its first line to its `return` (see `executorch_graphs`), behind what the partitioners say.
+`getitem` and the operators of
 symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
-Wording seen in 1.5 (run). The partitioners of QNN, Vulkan, Arm, MLX and others have
-readers of their own.
+Wording seen in 1.5 (XNNPACK and Vulkan run, the other partitioners in its source), 0.4 to 1.0 of QNN's and Vulkan's
+in source and public threads.
 """
 
 from __future__ import annotations
@@ -31,8 +35,16 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
-from fallback_gate.compilers.runtimes import executorch_errors, executorch_graphs
+from fallback_gate.compilers.runtimes import (
+    executorch_arm,
+    executorch_errors,
+    executorch_graphs,
+    executorch_partitioners,
+    executorch_qnn,
+    executorch_vulkan,
+)
 from fallback_gate.compilers.runtimes.executorch_names import NAME, is_symbolic, names_of
+from fallback_gate.compilers.shared import step
 from fallback_gate.model import Kind, Proof, Report, Scope, State
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Line, Record
@@ -168,6 +180,36 @@ MARKERS = (
         seen_in="1.5 (run)",
         matches=("Total delegated subgraphs: 9",),
     ),
+    Marker(
+        id="executorch/partitioned",
+        compiler=NAME,
+        anchor=(
+            "[Vulkan Partitioner] Due to [",
+            "[QNN Partitioner Op Support]: ",
+            "[QnnPartitioner] ",
+            "[LpaiPartitionFallbackSupport] ",
+            "[Neuropilot Backend] The ",
+            "Op not supported:  torch.ops.",
+            "eaving out of delegate",
+            "The following nodes were rejected for TOSA",
+        ),
+        pattern=r"\[Vulkan Partitioner\] Due to \[|\[QNN Partitioner Op Support\]: |\[QnnPartitioner\] |\[LpaiPartitionFallbackSupport\] "
+        r"|\[Neuropilot Backend\] The |^Op not supported:  torch\.ops\.|\bleaving out of delegate|The following nodes were rejected for TOSA",
+        shows="A partitioner looked at a node: the table of the program that it lowers is owed.",
+        seen_in="0.4 to 1.5 (run and source)",
+        matches=("[QnnPartitioner] aten.linear.default | True",),
+        read=step,
+    ),
+)
+RULES = (
+    OUTSIDE,
+    WHY,
+    executorch_graphs.OUTSIDE,
+    *executorch_qnn.RULES,
+    *executorch_vulkan.RULES,
+    *executorch_arm.RULES,
+    *executorch_partitioners.RULES,
+    *executorch_errors.RULES,
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})
 SETTING = "the table of get_delegation_info(lowered.exported_program().graph_module) printed"
@@ -184,6 +226,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     if evidence.counts.get("executorch/summary", 0) > evidence.counts.get("executorch/table-printed", 0):
         why = "a program has its summary in the log, and no table"
         return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
+    shown = (
+        evidence.last.get(marker, -1) for marker in ("executorch/table-printed", executorch_graphs.PRINTED)
+    )
+    if states and evidence.last.get("executorch/partitioned", -1) > max(shown):
+        why = "a program was lowered behind the last table or graph"
+        return {Kind.OP_FALLBACK: Proof(State.UNPROVEN, why, None, SETTING)}
     if states == {("whole",)}:
         why = "the table or the graph lists each operator that is outside the delegates"
         line = evidence.first("executorch/table-printed") or evidence.first(executorch_graphs.PRINTED)
@@ -199,12 +247,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(OUTSIDE, WHY, executorch_graphs.OUTSIDE, *executorch_errors.RULES),
+    rules=RULES,
     markers=MARKERS,
     required=REQUIRED,
     prove=prove,
     setting=SETTING,
     manual=__doc__,
-    silent="yes",
-    seen_in="1.5 (run)",
+    silent="yes, but for some partitioners' refusals",
+    seen_in="1.5 (run), 0.1 to 1.5 (source and public threads)",
 )

@@ -128,35 +128,37 @@ BODIES = (
 )
 
 
+_DOUBTS = {  # by the state of a graph: why it proves nothing
+    "cut": "the executed graph is cut: rows of it are missing",
+    "unordered": "the nodes of the executed graph do not all tell their execOrder: rows of it may be missing",
+    "early": "the graph was printed before its first request: with dynamic shapes kernels are picked only then",
+}
+
+
 def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """An executed graph that is printed whole shows each kernel."""
-    shown = openvino_models.TABLES
-    states = {state for marker in shown for state, _ in evidence.of(marker)}
     if Kind.COMPILE_ERROR in evidence.reported:
         why = "a model could not be compiled, and nothing shows that it was after all"
         return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in (*REQUIRED, Kind.COMPILE_ERROR)}
-    if "cut" in states:
-        why = "the executed graph is cut, or its nodes do not tell their execOrder: rows of it may be missing"
-        proof = Proof(State.UNPROVEN, why, None, SETTING)
-    elif states and openvino_models.without_table(evidence):
+    return {Kind.REFERENCE_KERNEL: _shown(evidence)}
+
+
+def _shown(evidence: Evidence) -> Proof:
+    """Whether each kernel is shown."""
+    shown = openvino_models.TABLES
+    states = {state for marker in shown for state, _ in evidence.of(marker)}
+    if not states:
+        return Proof(State.UNOBSERVABLE, "no log level of OpenVINO shows which kernels ran", None, SETTING)
+    why = next((why for state, why in _DOUBTS.items() if state in states), None)
+    if openvino_models.without_table(evidence):
         why = "a model was compiled of which no executed graph or table of counters is printed"
-        proof = Proof(State.UNPROVEN, why, None, SETTING)
-    elif "early" in states:
-        why = (
-            "the graph was printed before its first request: with dynamic shapes kernels are picked only then"
-        )
-        proof = Proof(State.UNPROVEN, why, None, SETTING)
-    elif "nested" in states:
+    if why:
+        return Proof(State.UNPROVEN, why, None, SETTING)
+    if "nested" in states:
         why = "the graph has a loop or a condition, and no log shows which kernels run in its body"
-        proof = Proof(State.UNOBSERVABLE, why, None, BODIES)
-    elif states:
-        line = min(at for at in map(evidence.first, shown) if at is not None)
-        why = "the executed graph is printed whole, with the kernel of each node"
-        proof = Proof(State.PROVEN, why, line)
-    else:
-        why = "no log level of OpenVINO shows which kernels ran"
-        proof = Proof(State.UNOBSERVABLE, why, None, SETTING)
-    return {Kind.REFERENCE_KERNEL: proof}
+        return Proof(State.UNOBSERVABLE, why, None, BODIES)
+    line = min(at for at in map(evidence.first, shown) if at is not None)
+    return Proof(State.PROVEN, "the executed graph is printed whole, with the kernel of each node", line)
 
 
 READER = Reader(

@@ -52,22 +52,21 @@ def graph_told(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
     else:
         nodes = _of_rows(record)
     if len(nodes) > 1 and nodes[0][0] & _BEGINS:
-        state = _state(nodes) if _is_all(nodes) else "cut"
-        yield Sighting(marker.id, record.position, (state, str(record.position)))
+        yield Sighting(marker.id, record.position, (_state(nodes), str(record.position)))
 
 
 def _state(nodes: Sequence[Node]) -> str:
+    """`cut`, `unordered` where it may be, `early`, `nested`, or `whole`: an output may stand among the first of more."""
+    orders = [found["key"] or found["first"] for _, told in nodes if (found := _ORDER.search(told))]
     if not nodes[-1][0] & _ENDS:
+        return "cut"
+    if len(orders) < len(nodes):
+        return "unordered"
+    if sorted(map(int, orders)) != list(range(len(nodes))):
         return "cut"
     if any(_EARLY.search(told) and not _RAN.search(told) for _, told in nodes):
         return "early"
     return "nested" if any(words & WITH_BODY for words, _ in nodes) else "whole"
-
-
-def _is_all(nodes: Sequence[Node]) -> bool:
-    """Whether no node is missing, by the order that each tells: an output may stand among the first of more."""
-    orders = [found["key"] or found["first"] for _, told in nodes if (found := _ORDER.search(told))]
-    return sorted(map(int, orders)) == list(range(len(nodes)))
 
 
 def _above(record: Record) -> str:
@@ -131,7 +130,7 @@ MARKER = Marker(
     compiler=NAME,
     anchor=("unknown_",),
     pattern=rf"\x22?(?<![\w.])(?:unknown|jit\w{{0,40}}|ref(?:_any)?)_{_PRECISION}(?!\w)",
-    shows="An executed graph or a table of counters was printed in a form of the program's own: whole, or cut.",
+    shows="An executed graph or a table of counters was printed in a form of the program's own: whole, cut, or without an order.",
     seen_in="2024.6 to 2026.4 (run), printed by programs",
     matches=(_ROWS, _TABLE, _LIST),
     ignores=("state = unknown_f32_x",),

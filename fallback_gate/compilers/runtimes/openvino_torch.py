@@ -20,12 +20,13 @@ Wording seen in 2026.4 with torch 2.14 (run).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.compilers.rule import Marker, Reader, Rule
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -121,18 +122,16 @@ REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.EAGER_FRAME})
 SETTING = "logging at DEBUG, with the logger openvino.frontend.pytorch.torchdynamo.backend set back to DEBUG"
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A failure of the whole graph is hidden by the module itself."""
-    why = "the back end hides a failure of the whole graph, and nothing shows that the last partition ran"
-    return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in REQUIRED}
-
-
 READER = Reader(
     name=NAME,
     rules=(LEFT_OUT, NOT_RUN),
     markers=MARKERS,
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(
+        "the back end hides a failure of the whole graph, and nothing shows that the last partition ran",
+        SETTING,
+        *REQUIRED,
+    ),
     setting=SETTING,
     manual=__doc__,
     silent="yes",

@@ -34,7 +34,7 @@ _ARGUMENTS = {"backward": Pattern(r"\btangents_\d"), "forward": Pattern(r"\bprim
 
 MARKERS = (
     marker(
-        "graph-written",
+        "torch/graph-written",
         (" = args", "assert_size_stride(tangents_"),
         r"\w,? = args\s*$|\bassert_size_stride\(tangents_",
         "Whether a wrapper is that of a forward or of a backward graph.",
@@ -43,7 +43,7 @@ MARKERS = (
         "2.1 to 2.14, artifact output_code",
     ),
     marker(
-        "backward-begun",
+        "torch/backward-begun",
         "torchinductor compiling BACKWARDS graph",
         r"Step 3: torchinductor compiling BACKWARDS graph (\d{1,9})\s*$",
         "Inductor lowers a backward graph.",
@@ -51,7 +51,7 @@ MARKERS = (
         seen_in="2.7 to 2.14, INFO of inductor",
     ),
     marker(
-        "backward-ended",
+        "torch/backward-ended",
         "torchinductor done compiling BACKWARDS graph",
         r"Step 3: torchinductor done compiling BACKWARDS graph (\d{1,9})\s*$",
         "The backward graph was lowered to its end.",
@@ -59,7 +59,7 @@ MARKERS = (
         seen_in="2.7 to 2.14, INFO of inductor",
     ),
     marker(
-        "backward-timed",
+        "torch/backward-timed",
         "bw_compiler",
         r"compile_fx\.(?:<|&lt;)locals(?:>|&gt;)\.bw_compiler(?:,|\s)",
         "A backward graph was given to Inductor, as the times at exit tell.",

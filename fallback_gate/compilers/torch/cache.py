@@ -15,7 +15,7 @@ _I = "I1130 00:35:14.025000 7839 torch/_inductor/codecache.py:1671] [0/0] "
 
 MARKERS = tuple(
     marker(
-        f"cache-{word}",
+        f"torch/cache-{word}",
         f"cache {word} for key",
         rf"(?:fx graph|AOTAutograd) cache {word} for key (?P<key>\S+)",
         shows,

@@ -11,7 +11,7 @@ from fallback_gate.compilers.torch.markers import marker
 
 BACKEND = "compile_fn"
 MARKER = marker(
-    "ddp-buckets",
+    "torch/ddp-buckets",
     "DDPOptimizer used bucket cap",
     r"DDPOptimizer used bucket cap \d{1,18} and created (\d{1,9}) buckets\.",
     "The graph was cut into so many buckets, each of which goes to the back end.",

@@ -23,14 +23,15 @@ from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.model import Kind, Location, Report, Scope
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import GLOG, GLOG_LEVEL, GLOG_TIME, Pattern
 from fallback_gate.scan.record import Line, Record
 
 NAME = "torch.compile"
 
 _COMPILE_ID = r"\[(?P<{0}>[!\d-][\d/_!-]*)\] ?"
 _PREFIX = Pattern(
-    r"(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d)\.\d+ (?P<pid>\d{1,18}) "
+    rf"(?P<level>{GLOG_LEVEL})(?P<time>{GLOG_TIME})\.\d+ "
+    r"(?P<pid>\d{1,18}) "
     r"(?:\S*?[\\/])??torch[\\/][^\s:]*(?::(?!\d+\])[^\s:]*)*:\d+\] ?"  # each character once: there are many
     rf"(?:{_COMPILE_ID.format('compile_id')})?"
     r"(?:\[__(?P<artifact>\w+)\] ?)?"
@@ -109,7 +110,7 @@ class LogRecord(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _opening(pid: int) -> re.Pattern[bytes]:
-    return re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ %d " % pid)
+    return re.compile(GLOG.encode() + rb"\.\d+ %d " % pid)
 
 
 def _seconds(time: str) -> float:

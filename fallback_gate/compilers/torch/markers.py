@@ -14,7 +14,7 @@ from fallback_gate.compilers.torch.frames import traced_frames
 from fallback_gate.compilers.torch.log import NAME, formatted, opened, parse
 from fallback_gate.compilers.torch.unprefixed import leads
 from fallback_gate.compilers.torch.wrapper import is_printed
-from fallback_gate.patterns import Pattern
+from fallback_gate.patterns import GLOG, Pattern
 from fallback_gate.scan.record import Record
 
 _I = "I1130 00:35:14.025000 7839 torch/_dynamo/symbolic_convert.py:5335] "
@@ -80,7 +80,7 @@ def _listed(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sight
 
 
 def marker(
-    name: str,
+    id: str,
     anchor: str | tuple[str, ...],
     pattern: str,
     shows: str,
@@ -88,9 +88,9 @@ def marker(
     read: object = _fact,
     seen_in: str = "2.1 to 2.14",
 ) -> Marker:
-    """A marker of torch.compile's text logs."""
+    """A marker of torch.compile."""
     return Marker(
-        id=f"torch/{name}",
+        id=id,
         compiler=NAME,
         anchor=(anchor,) if isinstance(anchor, str) else anchor,
         pattern=pattern,
@@ -103,21 +103,21 @@ def marker(
 
 MARKERS = (
     marker(
-        "trace-started",
+        "torch/trace-started",
         "torchdynamo start tracing",
         r"Step 1: torchdynamo start tracing (\S+) (\S.*:\d+)\s*$",
         "Dynamo's INFO level is on, and this frame was traced.",
         _I + "[0/0] Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148",
     ),
     marker(
-        "trace-done",
+        "torch/trace-done",
         "torchdynamo done tracing",
         r"Step 1: torchdynamo done tracing (\S+) \(RETURN_\w+",
         "The frame was traced to its end without a break.",
         _I + "[0/0] Step 1: torchdynamo done tracing forward (RETURN_VALUE)",
     ),
     marker(
-        "frame-ended",
+        "torch/frame-ended",
         "put_code_state:",
         r"put_code_state: ",
         "The compile of the frame ended without an error, in one graph or several.",
@@ -125,21 +125,21 @@ MARKERS = (
         seen_in="2.7 to 2.14 (2.6: source)",
     ),
     marker(
-        "gave-up",
+        "torch/gave-up",
         "T CONVERT ",
         r"WON'T CONVERT (\S+) (.+) line (\d{1,9})\s*$",
         "The frame was given up, as is told.",
         _I + "[0/0] WON'T CONVERT forward /app/moe/decoder.py line 148 ",
     ),
     marker(
-        "gave-up",
+        "torch/gave-up",
         "Skipping frame because there is a graph break in a",
         r"Skipping frame because there is a graph break in a for/while loop",
         "The frame was given up for a break in a loop, as is told.",
         _I + "[0/0] Skipping frame because there is a graph break in a for/while loop",
     ),
     marker(
-        "gave-up",
+        "torch/gave-up",
         "intentionally decided to skip the frame",
         r"torch\.compile intentionally decided to skip the frame (\S+) \((.+) line (\d{1,9})\) and fall back to eager",
         "The frame was given up: for a break in a loop, as is told, or since it has no operator (DEBUG).",
@@ -148,7 +148,7 @@ MARKERS = (
         seen_in="2.10",
     ),
     marker(
-        "not-captured",
+        "torch/not-captured",
         "speculate_subgraph: while introspecting",
         r"speculate_subgraph: while introspecting (\S.{0,200}?), we were unable to trace function `",
         "A break in what must be captured whole, which is reported by itself.",
@@ -157,21 +157,21 @@ MARKERS = (
         "`forward` into a single graph. This means that Dynamo was unable to prove safety for this API and will fall back to eager-mode PyTorch",
     ),
     marker(
-        "backend-called",
+        "torch/backend-called",
         "compiler function",
         r"Step 2: calling compiler function (\S+(?: \S+)*)",
         "This back end got the graph.",
         _I + "[0/0] Step 2: calling compiler function inductor",
     ),
     marker(
-        "backend-done",
+        "torch/backend-done",
         "compiler function",
         r"Step 2: done compiler function (\S+(?: \S+)*)",
         "The back end returned.",
         _I + "[0/0] Step 2: done compiler function inductor",
     ),
     marker(
-        "frames-listed",
+        "torch/frames-listed",
         "attempted to trace the following frames",
         r"TorchDynamo attempted to trace the following frames: \[",
         "The process ended in order; the list names each frame that was traced.",
@@ -180,7 +180,7 @@ MARKERS = (
         seen_in="2.7 to 2.14",
     ),
     marker(
-        "metrics",
+        "torch/metrics",
         "TorchDynamo compilation metrics:",
         r"TorchDynamo compilation metrics:",
         "The process ended in order.",
@@ -201,7 +201,7 @@ MARKERS = (
         read=raised,
     ),
     marker(
-        "dynamo-debug",
+        "torch/dynamo-debug",
         "COMPILING GRAPH due to",
         r"COMPILING GRAPH due to GraphCompileReason\(",
         "Dynamo's DEBUG level is on, which prints every graph break.",
@@ -210,7 +210,7 @@ MARKERS = (
         _debug,
     ),
     marker(
-        "graph-breaks-on",
+        "torch/graph-breaks-on",
         "Graph break",
         r"\[__graph_breaks\] Graph break[ :]|\.__graph_breaks: \[DEBUG\] Graph break",
         "The artifact graph_breaks is on, and the graph of this frame broke, as is told.",
@@ -218,14 +218,14 @@ MARKERS = (
         _artifact,
     ),
     marker(
-        "recompiled",
+        "torch/recompiled",
         "Recompiling function",
         r"Recompiling function (\S+)",
         "The artifact recompiles is on: a recompile below its limit, which is no fallback.",
         _V + "[0/1] [__recompiles] Recompiling function forward in /app/moe/decoder.py:131",
     ),
     marker(
-        "output-code",
+        "torch/output-code",
         "Output code:",
         r"(?:\[__output_code\]|\.__output_code: \[\w+\]) Output code:",
         "The artifact output_code is on: the generated wrapper of this graph follows.",
@@ -233,7 +233,7 @@ MARKERS = (
         _printed,
     ),
     marker(
-        "output-code-ended",
+        "torch/output-code-ended",
         "code] Output code w",
         r"Output code written to:",
         "The generated wrapper was printed to its end.",
@@ -241,7 +241,7 @@ MARKERS = (
         _artifact,
     ),
     marker(
-        "lowered",
+        "torch/lowered",
         "Finished codegen for all nodes",
         r"Finished codegen for all nodes",
         "Inductor's DEBUG level is on, and this graph was lowered: each scheduled node was printed.",
@@ -249,7 +249,7 @@ MARKERS = (
         _debug,
     ),
     marker(
-        "perf-hints",
+        "torch/perf-hints",
         "Skip comprehensive padding on CPU",
         r"\[__perf_hints\] Skip comprehensive padding on CPU",
         "The artifact perf_hints is on, and Inductor lowered a graph.",
@@ -257,7 +257,7 @@ MARKERS = (
         _artifact,
     ),
     marker(
-        "partitioned",
+        "torch/partitioned",
         "graph partitions: ",
         r"Created \d+ graph partitions: ",
         "The artifact cudagraphs is on: what is not captured is listed.",
@@ -268,7 +268,7 @@ MARKERS = (
         id="torch/formatted",
         compiler=NAME,
         anchor=("torchdynamo start tracing", "Graph break", "Output code:", "compiler function"),
-        pattern=r"^(?![VDIWEC]\d{4} \d\d:).*?(?:Step [12]: |Graph break |Output code:)",
+        pattern=rf"^(?!{GLOG}).*?(?:Step [12]: |Graph break |Output code:)",
         shows="PyTorch's records are in a format of the program's own, without process and compile ids.",
         seen_in="2.14 (run), TORCH_LOGS_FORMAT and logging.config",
         matches=(

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from re import Match
 from typing import Any, NamedTuple
 
 from fallback_gate.compilers.rule import Marker, Rule, Sighting
 from fallback_gate.compilers.torch.graph_breaks import HEADER, HELP, LONGEST_BREAK, MEANING, break_reports
 from fallback_gate.compilers.torch.log import NAME, LogRecord, parse
+from fallback_gate.compilers.torch.markers import marker
 from fallback_gate.compilers.torch.wrapper import is_written, payload
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -215,47 +216,35 @@ def _empty(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighti
 MOST_OF_EMPTY = 200  # lines
 
 
-def _marker(
-    name: str, anchor: tuple[str, ...], pattern: str, shows: str, match: str, read: Any = _seen
-) -> Marker:
-    return Marker(
-        id=f"torch-trace/{name}",
-        compiler=NAME,
-        anchor=anchor,
-        pattern=pattern,
-        shows=shows,
-        seen_in="2.4 to 2.14",
-        matches=(_V + match,),
-        read=read,
-    )
-
-
+_marker = partial(marker, read=_seen, seen_in="2.4 to 2.14")
 MARKERS = (
     _marker(
-        "frame-started",
+        "torch-trace/frame-started",
         ("dynamo_start",),
         r'\] \{"dynamo_start": ',
         "Dynamo traces a frame.",
-        '{"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+        _V + '{"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
     ),
     _marker(
-        "graph",
+        "torch-trace/graph",
         ("dynamo_output_graph",),
         r'\] \{"dynamo_output_graph": ',
         "A graph goes to the back end.",
-        '{"dynamo_output_graph": {"sizes": {}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "1f67"}',
+        _V
+        + '{"dynamo_output_graph": {"sizes": {}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "1f67"}',
     ),
     _marker(
-        "output-code",
+        "torch-trace/output-code",
         ("inductor_output_code",),
         r'\] \{"inductor_output_code": ',
         "Inductor wrote the wrapper of this graph.",
-        '{"inductor_output_code": {"filename": "/tmp/x.py"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "aa"}\n'
+        _V
+        + '{"inductor_output_code": {"filename": "/tmp/x.py"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "aa"}\n'
         "\tdef call(args):\n\t    return (buf0, )",
-        _written,
+        read=_written,
     ),
     _marker(
-        "artifacts",
+        "torch-trace/artifacts",
         (
             "aotautograd_cache_",
             "fx_graph_cache_",
@@ -264,38 +253,43 @@ MARKERS = (
         ),
         r'\] \{"artifact": \{"name": "(?!\w+_hash")',
         "This version writes artifacts of its caches' hits and misses, so it would write a graph break.",
-        '{"artifact": {"name": "fx_graph_cache_miss", "encoding": "json"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+        _V
+        + '{"artifact": {"name": "fx_graph_cache_miss", "encoding": "json"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
     ),
     _marker(
-        "broke",
+        "torch-trace/broke",
         ("dynamo_graph_break_reason",),
         r'\] \{"artifact": \{"name": "dynamo_graph_break_reason"',
         "A graph broke while this frame was traced.",
-        '{"artifact": {"name": "dynamo_graph_break_reason"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
+        _V
+        + '{"artifact": {"name": "dynamo_graph_break_reason"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}',
     ),
     _marker(
-        "frame-done",
+        "torch-trace/frame-done",
         ("compilation_metrics",),
         r'\] \{"compilation_metrics": ',
         "The frame is done; its metrics say what became of it.",
-        '{"compilation_metrics": {"compile_id": "0/0", "co_name": "forward", "graph_op_count": 94, "guard_count": 218}}',
-        _metrics,
+        _V
+        + '{"compilation_metrics": {"compile_id": "0/0", "co_name": "forward", "graph_op_count": 94, "guard_count": 218}}',
+        read=_metrics,
     ),
     _marker(
-        "backward-failed",
+        "torch-trace/backward-failed",
         ("bwd_compilation_metrics",),
         r'\] \{"bwd_compilation_metrics": ',
         "What became of a backward graph.",
-        '{"bwd_compilation_metrics": {"compile_id": "0/0", "fail_type": "InductorError", "fail_reason": "no tile"}}',
-        _backward,
+        _V
+        + '{"bwd_compilation_metrics": {"compile_id": "0/0", "fail_type": "InductorError", "fail_reason": "no tile"}}',
+        read=_backward,
     ),
     _marker(
-        "empty-graph",
+        "torch-trace/empty-graph",
         ("aot_inference_graph", "aot_forward_graph"),
         r'\] \{"aot_(?:inference|forward)_graph": ',
         "The graph holds no call, so there is no code to generate.",
-        '{"aot_inference_graph": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 1, "has_payload": "7651"}\n'
+        _V
+        + '{"aot_inference_graph": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 1, "has_payload": "7651"}\n'
         '\tclass <lambda>(torch.nn.Module):\n\t    def forward(self, arg0_1: "f32[8, 32]"):\n\t        return (arg0_1,)',
-        _empty,
+        read=_empty,
     ),
 )

@@ -20,13 +20,14 @@ Wording seen in 0.16 (run, a fork), and in the source of 0.7 to 0.19.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.tvm import names
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -78,18 +79,16 @@ REQUIRED = frozenset({Kind.UNTUNED_CONFIG})
 SETTING = "auto_scheduler.ApplyHistoryBest with DispatchContext.current.verbose = 2, and a marker in the policy for the end"
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """The default shows complex functions only, and no line shows the end of a build."""
-    why = "the default shows functions with a complex operator only, and nothing shows the end of the build"
-    return {Kind.UNTUNED_CONFIG: Proof(State.UNOBSERVABLE, why, None, SETTING)}
-
-
 READER = Reader(
     name=NAME,
     rules=(NO_SCHEDULE,),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unshown(
+        "the default shows functions with a complex operator only, and nothing shows the end of the build",
+        SETTING,
+        *REQUIRED,
+    ),
     setting=SETTING,
     manual=__doc__,
     silent="partly: functions that it calls simple are not named",

@@ -20,15 +20,16 @@ Wording seen in 0.27 (run), and in the source of 0.7 to 0.19 for Relay's importe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.raised import raised
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.compilers.tvm import names
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.model.names import operator
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
@@ -150,7 +151,7 @@ FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
     anchor=("tvm.error.", "TVMError: ", "RuntimeError: Memory verification failed with"),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: ).*)",
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: |T\.tma_copy\(\) ).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
@@ -279,18 +280,16 @@ REQUIRED = frozenset({Kind.COMPILE_ERROR})
 RULES = (UNSUPPORTED, FAILED, REFUSED, RAISED)
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """After an error, the log does not show that anything was compiled."""
-    why = "TVM raised an error, and nothing in the log shows that the model was compiled after all"
-    return {Kind.COMPILE_ERROR: Proof(State.UNPROVEN, why)}
-
-
 READER = Reader(
     name=NAME,
     rules=RULES,
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(
+        "TVM raised an error, and nothing in the log shows that the model was compiled after all",
+        "",
+        *REQUIRED,
+    ),
     manual=__doc__,
     silent="no: the build ends in an error",
     seen_in="0.7 to 0.27 (0.27 run)",

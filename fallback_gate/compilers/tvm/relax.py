@@ -23,13 +23,14 @@ Wording seen in 0.27 (run, and its source).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 
+from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
+from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.tvm import names, relax_dump
-from fallback_gate.model import Kind, Proof, Report, Scope, State
+from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -260,18 +261,16 @@ SETTING = (
 )
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """No line of Relax shows that warnings were on for all passes, nor that they ended."""
-    why = "TVM prints nothing at the end of a compile, and the same with warnings off as when all is well"
-    return {kind: Proof(State.UNPROVEN, why, None, SETTING) for kind in REQUIRED}
-
-
 READER = Reader(
     name=NAME,
     rules=RULES,
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended(
+        "TVM prints nothing at the end of a compile, and the same with warnings off as when all is well",
+        SETTING,
+        *REQUIRED,
+    ),
     setting=SETTING,
     manual=__doc__,
     silent="yes: missing lowerings and missing records",

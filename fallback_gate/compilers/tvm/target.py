@@ -16,10 +16,9 @@ Wording from the source of 0.27, in part unchanged since 0.8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fallback_gate.compilers.rule import Evidence, Reader, Rule
-from fallback_gate.model import Kind, Proof, Scope, State
+from fallback_gate.compilers import shared
+from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.model import Kind, Scope
 
 NAME = "tvm.target"
 _SRC = "[00:34:06] /project/src/"
@@ -108,18 +107,12 @@ THRUST = Rule(
 REQUIRED = frozenset({Kind.DEVICE_FALLBACK})
 
 
-def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
-    """A warning about one device says nothing about the others."""
-    why = "TVM does not print which device it opened when all is well"
-    return {Kind.DEVICE_FALLBACK: Proof(State.UNPROVEN, why)}
-
-
 READER = Reader(
     name=NAME,
     rules=(NO_ARCH, OPENCL, LIMITS, THRUST),
     markers=(),
     required=REQUIRED,
-    prove=prove,
+    prove=shared.unended("TVM does not print which device it opened when all is well", "", *REQUIRED),
     manual=__doc__,
     silent="no: said when it happens",
     seen_in="0.8 to 0.27 (source)",

@@ -1,4 +1,4 @@
-"""executorch.vulkan: ExecuTorch's Vulkan partitioner: nodes that stay on the CPU.
+"""Room 3: ExecuTorch's Vulkan partitioner: nodes that stay on the CPU.
 
     [Vulkan Partitioner] Due to [no operator implementation], skipping ... = aten.log.default(...)
 
@@ -10,7 +10,7 @@ the partitioner logs INFO by default too, where the program did not set up loggi
 
 **When it is silent.** Before 1.5 by default, on single nodes.
 
-**What proves the end.** Nothing: a node that is delegated prints no line.
+`executorch` is the manual page.
 
 Wording seen in ExecuTorch 1.5 (run), in the source of 0.4 to 1.0 and in public logs.
 """
@@ -22,13 +22,11 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
-
-NAME = "executorch.vulkan"
-SETTING = "logging.getLogger().setLevel(logging.INFO), and a marker in the policy for the end of the export"
 
 _TARGET = Pattern(
     r"(?:target=|= |^)(?:[\w.]{1,80}_ops\.)?(?P<op>[a-z_]\w{0,60}(?:\.\w{1,80}){1,2}|[a-z_]\w{0,60}::[\w.]{1,80})[\](]"
@@ -79,16 +77,4 @@ NOTHING = Rule(
     matches=("WARNING:root:No Vulkan subgraphs can be partitioned!",),
 )
 
-REQUIRED = frozenset({Kind.OP_FALLBACK, Kind.EAGER_FRAME})
-
-READER = Reader(
-    name=NAME,
-    rules=(SKIPPED, NOTHING),
-    markers=(),
-    required=REQUIRED,
-    prove=shared.unshown("the default level does not print nodes that are skipped", SETTING, *REQUIRED),
-    setting=SETTING,
-    manual=__doc__,
-    silent="partly: up to 1.0 only a model without any partition is warned of",
-    seen_in="ExecuTorch 1.5 (run), 0.4 to 1.0 (source and public logs)",
-)
+RULES = (SKIPPED, NOTHING)

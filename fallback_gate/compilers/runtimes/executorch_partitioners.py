@@ -1,4 +1,4 @@
-r"""executorch.partitioners: ExecuTorch's partitioners for OpenVINO, MediaTek's Neuropilot and Apple's Core AI.
+r"""Room 3: ExecuTorch's partitioners for OpenVINO, MediaTek's Neuropilot and Apple's Core AI.
 
     Op not supported:  torch.ops.aten.topk.default
     [Neuropilot Backend] The aten.embedding.default operator with name 'aten_embedding_default' is skipped.
@@ -11,8 +11,7 @@ partitioning, at INFO of a logger of its own (it needs a handler: `logging.basic
 
 **When it is silent.** Core AI's by default. Neuropilot's names only what the program asked to leave out.
 
-**What proves the end.** Nothing: a node that is delegated prints no line. The table of delegated operators shows all
-of them (reader `executorch`).
+`executorch` is the manual page.
 
 Wording seen in the source of ExecuTorch 1.5, the partitioners of
 https://github.com/pytorch/executorch/tree/main/backends.
@@ -25,15 +24,10 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Reader, Rule
-from fallback_gate.compilers.runtimes.executorch_names import names_of
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME, names_of
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.scan.record import Record
-
-NAME = "executorch.partitioners"
-SETTING = (
-    "the table of get_delegation_info(lowered.exported_program().graph_module) printed (reader executorch)"
-)
 
 
 def said(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -116,14 +110,4 @@ CORE_AI_TYPES = Rule(
     read=node_only,
 )
 
-READER = Reader(
-    name=NAME,
-    rules=(OPENVINO, NEUROPILOT, CORE_AI, CORE_AI_TYPES),
-    markers=(),
-    required=frozenset({Kind.OP_FALLBACK}),
-    prove=shared.unended("a node that is delegated prints no line", SETTING, Kind.OP_FALLBACK),
-    setting=SETTING,
-    manual=__doc__,
-    silent="partly: Core AI's partitioner logs at INFO",
-    seen_in="ExecuTorch 1.5 (source)",
-)
+RULES = (OPENVINO, NEUROPILOT, CORE_AI, CORE_AI_TYPES)

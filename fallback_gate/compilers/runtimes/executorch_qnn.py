@@ -1,4 +1,4 @@
-r"""executorch.qnn: ExecuTorch's partitioner for Qualcomm's QNN: nodes that stay out of the delegate.
+r"""Room 3: ExecuTorch's partitioner for Qualcomm's QNN: nodes that stay out of the delegate.
 
     [ERROR] [Qnn ExecuTorch]:  <E> Failed to validate op aten_sort_default_17 with error 0xc26
     [QNN Partitioner Op Support]: aten.sort.default | False
@@ -13,7 +13,7 @@ not an event of their own. A builder that can't express its node in QNN warns of
 
 **When it is silent.** In later versions at Python's default level.
 
-**What proves the end.** Nothing: the verdicts of the nodes end without a line of their own.
+`executorch` is the manual page.
 
 Wording seen in the source of ExecuTorch 0.4 to 1.5 and in public threads: `QnnOperatorSupport` and the builders of
 https://github.com/pytorch/executorch/tree/main/backends/qualcomm.
@@ -26,14 +26,12 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Reader, Rule
-from fallback_gate.compilers.runtimes.executorch_names import names_of
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME, names_of
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "executorch.qnn"
-SETTING = "logging.getLogger().setLevel(logging.INFO), and a marker in the policy for the end of the export"
 VERDICT = "QNN Partitioner Op Support]"
 
 _CAUSE = Pattern(r"\[Qnn ExecuTorch\]:\s{0,4}(?:<E> )?(?P<cause>\S.{0,300})")
@@ -163,17 +161,4 @@ NOT_COMPILED = Rule(
     ignores=('        "Failed to add node to Qnn Graph with error: %d",',),
 )
 
-REQUIRED = frozenset({Kind.OP_FALLBACK})
-WHY = "the verdicts of the nodes end without a line of their own"
-
-READER = Reader(
-    name=NAME,
-    rules=(REFUSED, BUILDER, NOT_VALIDATED, NOT_COMPILED),
-    markers=(),
-    required=REQUIRED,
-    prove=shared.unended(WHY, SETTING, *REQUIRED),
-    setting=SETTING,
-    manual=__doc__,
-    silent="partly: later versions print verdicts at INFO only",
-    seen_in="ExecuTorch 0.4 to 1.5 (source and public threads)",
-)
+RULES = (REFUSED, BUILDER, NOT_VALIDATED, NOT_COMPILED)

@@ -1,4 +1,4 @@
-r"""executorch.arm: ExecuTorch's partitioner for Arm's Ethos-U, VGF and TOSA: nodes that stay out of the delegate.
+r"""Room 3: ExecuTorch's partitioner for Arm's Ethos-U, VGF and TOSA: nodes that stay out of the delegate.
 
     INFO:executorch.backends.arm.tosa.partitioner:The following nodes were rejected for TOSA-1.0+INT:
     INFO:executorch.backends.arm.tosa.partitioner:
@@ -16,8 +16,7 @@ in the compile spec the file `partition_report.txt` has it too.
 
 **When it is silent.** By default.
 
-**What proves the end.** Nothing here: some checks refuse a node without a row. The table of delegated operators
-shows all of them (reader `executorch`).
+Some checks refuse a node without a row. `executorch` is the manual page.
 
 Wording seen in the source of ExecuTorch 1.5: `TOSAPartitioner.partition` and `WhyNoPartitionReporter`,
 https://github.com/pytorch/executorch/blob/main/backends/arm/tosa/partitioner.py.
@@ -30,15 +29,12 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Reader, Rule
+from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.runtimes.executorch_names import NAME
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-NAME = "executorch.arm"
-SETTING = (
-    "the table of get_delegation_info(lowered.exported_program().graph_module) printed (reader executorch)"
-)
 LONGEST = 20_000  # lines of one table
 
 _ROW = Pattern(r"^\s{0,40}│(?P<cells>.{1,2000})│\s*$")
@@ -95,14 +91,4 @@ REJECTED = Rule(
     read=rejected,
 )
 
-READER = Reader(
-    name=NAME,
-    rules=(REJECTED,),
-    markers=(),
-    required=frozenset({Kind.OP_FALLBACK}),
-    prove=shared.unshown("some checks refuse a node without a row in the table", SETTING, Kind.OP_FALLBACK),
-    setting=SETTING,
-    manual=__doc__,
-    silent="partly: the table is printed at INFO only",
-    seen_in="ExecuTorch 1.5 (source)",
-)
+RULES = (REJECTED,)
