@@ -1084,6 +1084,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Network Layer Information Table": ("rknn",),
     "will fallback to CPU, because ": ("rknn",),
     "unsupport cpu ": ("rknn",),
+    "Unsupport CPU op: ": ("rknn",),
+    "Unsupport NPU op: ": ("rknn",),
     "Meet unsupported operator: ": ("rknn",),
     "E build: ": ("rknn",),
     "E load_": ("rknn",),
