@@ -396,6 +396,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "jit_compile=False": ("tensorflow",),
     "Found uncompilable node ": ("tensorflow",),
     " Unclustered nodes: ": ("tensorflow",),
+    "Falling back to TF function call.": ("tensorflow",),
     "Could not satisfy device specification ": ("tensorflow",),
     "Cannot dlopen some GPU libraries": ("tensorflow",),
     "provided by cuDNN frontend heuristics worked": ("tensorflow",),
