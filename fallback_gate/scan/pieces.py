@@ -7,6 +7,7 @@ PIECES = frozenset(
     (
         "  torch.ops.",
         " ApplyGr",
+        " CPU op:",
         " CUDA Gr",
         " Compile",
         " Complet",
@@ -18,6 +19,7 @@ PIECES = frozenset(
         " JAX sof",
         " Measuri",
         " NCCL (c",
+        " NPU op:",
         " No timi",
         " OpenCL ",
         " Support",
