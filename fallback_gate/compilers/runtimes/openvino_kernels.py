@@ -38,9 +38,7 @@ NAME = "openvino"
 LONGEST = 50_000  # lines of one printed graph
 MOST_KEYS = 30  # of one node, each on a line of its own
 
-ROW = Pattern(
-    r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
-)
+ROW = Pattern(r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+[a-z]\w{0,20}\s+(?P<name>\S.*)$")
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TIMED = Pattern(r"\bexecType: ?\S+\s+realTime(?: \(ms\))?: ?(?P<time>\d+(?:\.\d+)?)")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:\s*(?:(?P<time>\d+(?:\.\d+)?) milliseconds)?")
@@ -52,7 +50,7 @@ _TYPE_TOLD = Pattern(rf"\blayerType{_VALUE}(?P<type>[A-Z]\w{{0,60}})")
 _NAMES_TOLD = Pattern(rf"\boriginalLayersNames{_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _NAME_TOLD = Pattern(rf"\b(?:name|friendly_name){_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _LAYER = Pattern(r"<layer\b.{0,400}? name=\x22(?P<name>[^\x22]{1,300})\x22 type=\x22(?P<type>\w{1,60})\x22")
-_KEY = Pattern(r"^\s*(?:[\x22']\w{1,60}[\x22']\s?: |(?P<item>- )?\w{1,60}: \S)")
+_KEY = Pattern(r"^\s*(?:[\x22']\w{1,60}[\x22']\s?: |(?:- )?\w{1,60}: \S)")
 _FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
 _TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 KERNEL = r"(?<![\w.])ref(?:_any)?_(?:bf16|f16|f32|f64|I8|i8|i16|i32|i64|u8|u32|u64|boolean)\b"
