@@ -25,7 +25,7 @@ symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (XNNPACK and Vulkan run, the other partitioners in its source), 0.4 to 1.0 of QNN's and Vulkan's
-in source and public threads.
+in source and public threads. Those of Core ML and MLX have readers of their own.
 """
 
 from __future__ import annotations
