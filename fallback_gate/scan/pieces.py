@@ -124,7 +124,6 @@ PIECES = frozenset(
         "E kernel",
         "ERROR - ",
         "ETECTED.",
-        "EXECUTED",
         "Engine g",
         "Error in op ",
         "Error while creating guard:",
