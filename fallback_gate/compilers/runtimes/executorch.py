@@ -20,8 +20,8 @@ Neuropilot's all but what the program asked to leave out. So their lines prove n
 
 **What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary; or the
 lowered graph itself, from its first line to its `return` (see `executorch_graphs`), behind what the partitioners say.
-`getitem` and the operators of
-symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+`getitem` and the operators of symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and
+compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (XNNPACK and Vulkan run, the other partitioners in its source), 0.4 to 1.0 of QNN's and Vulkan's
