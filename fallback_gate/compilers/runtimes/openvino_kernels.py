@@ -14,10 +14,11 @@ with its value (also the XML that `openvino.serialize` writes); `openvino_told` 
 
     DFT_4 {'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}
 
-Whether such a form shows all of a graph is told by `openvino_graphs`. `NOT_RUN` means no more than that the mean time rounds to 0
-microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
-else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
-A loop or a condition is one row; what runs in its body stands nowhere.
+Whether such a form shows all of a graph is told by `openvino_graphs`. `NOT_RUN` means no more than that the mean time
+rounds to 0 microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer
+type Reference is an operator that has its `evaluate()` only. Everything else is no fallback: `jit_*`, `brgemm_*`,
+`gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs. A loop or a condition is one row; what runs in its
+body stands nowhere.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ r"""Room 3: nodes of OpenVINO on a reference kernel, in whatever form a program 
     INFO:root:node=hash/gather type=GatherElements exec=ref_any_f32
     {"node_name": "hash/gather", "node_type": "GatherElements", "exec_type": "ref_any_f32", ...}
 
-Such a line has the node's kernel, and mostly its type and its name. `ref_any_*` is a name that nothing else
-uses; `ref_f32` may be a variable of anybody, so that the node's status or kernels of other sorts must stand near. What the forms
-with a name of their own tell (`openvino_kernels`) is left to these.
+Such a line has the node's kernel, and mostly its type and its name. `ref_any_*` is a name that nothing else uses;
+`ref_f32` may be a variable of anybody, so that the node's status or kernels of other sorts must stand near. What the
+forms with a name of their own tell (`openvino_kernels`) is left to these.
 """
 
 from __future__ import annotations
