@@ -72,7 +72,7 @@ def test_the_reason_of_the_mlx_partitioner_is_on_the_next_line(read: Read) -> No
     assert [(report.op, report.reason) for report in said.reports] == [
         ("aten::topk", "No handler registered")
     ]
-    assert set(states(said, "executorch.mlx").values()) == {State.UNPROVEN}
+    assert set(states(said, "executorch").values()) == {State.UNPROVEN}
 
 
 def test_a_partitioning_at_info_and_a_whole_conversion_are_proof(read: Read) -> None:
