@@ -86,14 +86,7 @@ def record(
     except OSError as error:
         written.close()
         raise InputError(f"TORCH_TRACE={own_traces}: {reason(error)}; name another folder") from None
-    with tempfile.TemporaryDirectory(prefix="fallback-gate-", ignore_cleanup_errors=True) as folder:
-        given = {**inherited, **settings.variables, **gather.with_hook(inherited, folder)}
-        try:
-            ended = Command(command, given).run(written)
-        except BaseException:
-            written.close()
-            raise
-        closings = gather.closings(Path(folder))
+    ended, closings = _run(command, {**inherited, **settings.variables}, written)
     notes = _notes(closings, ended)
     count = written.finish(closings.lines)
     problem = None
@@ -104,24 +97,34 @@ def record(
     except OSError as error:
         problem = f"a structured trace could not be read: {reason(error)}"
     else:
-        written.seal(
-            {
-                "exit_status": ended.exit_status,
-                "signal": ended.signal,
-                "time": _now(),
-                "left_open": ended.left_open,
-                "lines": written.lines,
-                "bytes": written.bytes,
-                "line_feeds_added": written.added,
-                "closings": count,
-                "closings_unread": closings.unread,
-                "traces": traces,
-                "notes": notes,
-                "secret": secret,
-            }
-        )
+        counts = {"closings": count, "closings_unread": closings.unread}
+        written.seal(_end(ended, written) | counts | {"traces": traces, "notes": notes, "secret": secret})
     written.close()
     return Recording(ended, problem or written.problem, tuple(notes))
+
+
+def _run(command: Sequence[str], environ: Mapping[str, str], written: Log) -> tuple[Ended, gather.Closings]:
+    """Run the command into the log; how it ended, and what its processes left for the end of the log."""
+    with tempfile.TemporaryDirectory(prefix="fallback-gate-", ignore_cleanup_errors=True) as folder:
+        try:
+            ended = Command(command, {**environ, **gather.with_hook(environ, folder)}).run(written)
+        except BaseException:
+            written.close()
+            raise
+        return ended, gather.closings(Path(folder))
+
+
+def _end(ended: Ended, written: Log) -> dict[str, Any]:
+    """What the trailer says of the command and of what it printed."""
+    return {
+        "exit_status": ended.exit_status,
+        "signal": ended.signal,
+        "time": _now(),
+        "left_open": ended.left_open,
+        "lines": written.lines,
+        "bytes": written.bytes,
+        "line_feeds_added": written.added,
+    }
 
 
 def _told(settings: Plan, mask: Callable[[str], str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ it. TVM prints blank lines between frames, and native ones among them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fallback_gate.patterns import Pattern
@@ -64,3 +65,9 @@ def raised(record: Record, mine: Pattern) -> Raised | None:
         elif (behind := behind + 1) > 3:
             break
     return found
+
+
+def of_user(frames: Iterable[str], compiler: str) -> list[str]:
+    """The frames of the user's own code: in no installed package, and in no folder of the compiler's name."""
+    paths = ((frame, frame.replace("\\", "/")) for frame in frames)
+    return [frame for frame, path in paths if "-packages/" not in path and f"/{compiler}/" not in path]

@@ -126,7 +126,6 @@ PIECES = frozenset(
         "E kernel",
         "ERROR - ",
         "ETECTED.",
-        "EXECUTED",
         "Engine g",
         "Error in op ",
         "Error while creating guard:",

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError
+from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "sample_logs" / "moe-decoder-h200"
@@ -19,10 +18,6 @@ DATA = ROOT / "tests" / "data" / "instruments"
 PASSES, BLOCKS = str(LOGS / "fixed.debug.log.gz"), str(LOGS / "disabled.debug.log.gz")
 REAL = ["--evidence", str(DATA / "dmon.a_full.txt"), "--evidence", str(DATA / "nvidia-smi-q.idle.txt")]
 INSTALLED = "2026-11-20T10:00:00+00:00"
-
-
-def run(*arguments: str | Path) -> Any:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
 
 
 def check(

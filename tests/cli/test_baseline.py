@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from fallback_gate.cli.main import cli
+from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "sample_logs" / "torch"
@@ -26,10 +26,6 @@ rules:
     ends: true
     matches: ["acme: finished, report on"]
 """
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
 
 
 def code(result: Result) -> int:

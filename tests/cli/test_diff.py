@@ -7,22 +7,17 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fallback_gate.cli.main import cli
 from fallback_gate.errors import InputError, PolicyError
 from fallback_gate.verdict import compare, past_report
+from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "sample_logs" / "torch"
 DECODER = ROOT / "sample_logs" / "moe-decoder-h200"
 FIXED, CUSTOM = DECODER / "fixed.debug.log.gz", DECODER / "custom-op.debug.log.gz"
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
 
 
 def diff(*arguments: str | Path) -> tuple[int, str]:

@@ -13,25 +13,20 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fallback_gate import check
-from fallback_gate.cli.main import cli
 from fallback_gate.model import Class, Outcome
 from fallback_gate.policy import load, shipped
 from fallback_gate.policy.draft import PLACEHOLDER, proposals
+from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
 DECODER = ROOT / "sample_logs" / "moe-decoder-h200"
 CUSTOM, FIXED = DECODER / "custom-op.debug.log.gz", DECODER / "fixed.debug.log.gz"
 BREAKS = ROOT / "sample_logs" / "torch" / "graph-breaks.2.7.1.log"
 TODAY = ("--today", "2026-12-01")
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
 
 
 def said(*arguments: str | Path, code: int = 0) -> str:
@@ -331,3 +326,12 @@ def test_fingerprints_do_not_waive_a_budget_beside_them(tmp_path: Path) -> None:
     assert not file.exists()
     said("waiver", "new", report, *asked, "--all", "-o", file)
     said("check", CUSTOM, "-p", policy, "--waiver", file, "--release", "1", *TODAY)
+
+
+def test_a_policy_is_also_named_as_to_other_commands(tmp_path: Path) -> None:
+    policy = tmp_path / "p.yaml"
+    policy.write_text("version: 1\nname: mine\ncold: [{op: x}]\n", encoding="utf-8")
+    for command in ("lint", "test", "show"):
+        told = [run("policy", command, *words) for words in ([policy], ["-p", policy], ["--policy", policy])]
+        assert all("reason" in str(one.exception) for one in told), command
+    assert run("policy", "show", "-p", "builtin:strict").output.startswith("# builtin:strict,")

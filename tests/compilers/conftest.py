@@ -12,7 +12,7 @@ from fallback_gate.compilers import READERS, index
 from fallback_gate.compilers.book import Book
 from fallback_gate.compilers.log import LogEvidence, read_log
 from fallback_gate.compilers.rule import Reader
-from fallback_gate.model import ProcessKey, Report
+from fallback_gate.model import ProcessKey, Report, State
 from fallback_gate.scan.window import Scan
 
 BOOK = Book(READERS)
@@ -62,3 +62,9 @@ def _read(*lines: str, name: str = "compile.log", book: Book = BOOK) -> Said:
 @pytest.fixture(scope="session")
 def read() -> Read:
     return _read
+
+
+def states(said: Said, compiler: str) -> dict[str, State]:
+    """What the log proves about a compiler, in its one process."""
+    (by,) = said.evidence.processes.values()
+    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}

@@ -8,18 +8,12 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
 from fallback_gate.model import State
+from tests.compilers.conftest import states
 
 Read = Callable[..., Any]
 MI = "MIOpen(HIP): "
 LIST = MI + "Info2 [GetSolutionsFallback] "
-
-
-def states(said: Any, compiler: str) -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 UNTUNED, SLOW, NAIVE = "untuned_config", "slower_kernel", "reference_kernel"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
 from fallback_gate.model import State
+from tests.compilers.conftest import states
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs" / "apple"
 Read = Callable[..., Any]
@@ -18,12 +18,6 @@ Read = Callable[..., Any]
 def sample(name: str) -> list[str]:
     """The lines of a sample log; a progress bar's carriage returns stay within its line."""
     return (SAMPLES / name).read_bytes().decode().removesuffix("\n").split("\n")
-
-
-def states(said: Any, compiler: str = "coreml") -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 COREML = "[INFO 2026-01-01 00:00:00,000 coreml_partitioner.py:111] Skipping op for CoreML delegation because it is "
@@ -78,13 +72,13 @@ def test_the_reason_of_the_mlx_partitioner_is_on_the_next_line(read: Read) -> No
     assert [(report.op, report.reason) for report in said.reports] == [
         ("aten::topk", "No handler registered")
     ]
-    assert set(states(said, "executorch.mlx").values()) == {State.UNPROVEN}
+    assert set(states(said, "executorch").values()) == {State.UNPROVEN}
 
 
 def test_a_partitioning_at_info_and_a_whole_conversion_are_proof(read: Read) -> None:
     said = read(*sample("coreml-partition-clean.1.5.log"))
     assert said.reports == []
-    assert states(said) == {
+    assert states(said, "coreml") == {
         "compile_error": State.PROVEN,
         "op_fallback": State.PROVEN,
         "device_fallback": State.UNOBSERVABLE,
@@ -98,28 +92,28 @@ def test_a_log_that_is_cut_proves_no_more_than_it_shows(read: Read) -> None:
     for cut in range(len(clean)):
         said = read(*clean[:cut])
         if said.evidence.processes:
-            assert (states(said)["op_fallback"] is State.PROVEN) == (cut > done), cut
-            assert (states(said)["compile_error"] is State.PROVEN) == (cut > last), cut
+            assert (states(said, "coreml")["op_fallback"] is State.PROVEN) == (cut > done), cut
+            assert (states(said, "coreml")["compile_error"] is State.PROVEN) == (cut > last), cut
 
 
 def test_the_default_level_hides_what_the_partitioner_leaves_out(read: Read) -> None:
     said = read(*sample("coreml-partition-gate-default.1.5.log"))
     assert said.reports == []
-    assert states(said)["op_fallback"] is State.UNPROVEN
+    assert states(said, "coreml")["op_fallback"] is State.UNPROVEN
 
 
 def test_a_conversion_alone_does_not_show_that_no_partitioner_was_used(read: Read) -> None:
     bars = [line for line in sample("coreml-partition-gate-default.1.5.log") if "MIL" in line]
-    assert states(read(*bars))["op_fallback"] is State.UNOBSERVABLE
+    assert states(read(*bars), "coreml")["op_fallback"] is State.UNOBSERVABLE
 
 
 def test_a_conversion_that_failed_after_another_is_not_proven(read: Read) -> None:
     bars = [line for line in sample("coreml-partition-clean.1.5.log") if "MIL" in line]
     said = read(*bars, bars[0])
-    assert states(said)["compile_error"] is State.UNPROVEN
+    assert states(said, "coreml")["compile_error"] is State.UNPROVEN
 
 
 def test_a_conversion_that_failed_before_another_is_not_proven(read: Read) -> None:
     bars = [line for line in sample("coreml-partition-clean.1.5.log") if "MIL" in line]
-    assert states(read(*bars, *bars))["compile_error"] is State.PROVEN
-    assert states(read(bars[0], *bars))["compile_error"] is State.UNPROVEN
+    assert states(read(*bars, *bars), "coreml")["compile_error"] is State.PROVEN
+    assert states(read(bars[0], *bars), "coreml")["compile_error"] is State.UNPROVEN

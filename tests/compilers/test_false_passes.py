@@ -12,16 +12,11 @@ import pytest
 from fallback_gate.compilers import READERS, ending
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.model import Kind, State
+from tests.compilers.conftest import states
 from tests.compilers.lines import listed, traced
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
 Read = Callable[..., Any]
-
-
-def states(said: Any, compiler: str) -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 EXECUTABLE = [

@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
 from fallback_gate.model import State
+from tests.compilers.conftest import states
 
 Read = Callable[..., Any]
 LLM = "[TensorRT-LLM][WARNING] "
-
-
-def states(said: Any, compiler: str) -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,9 @@ def test_each_node_on_a_reference_kernel_is_told_once(lines: list[str], read: Re
         (["ref_any_f32 Gather enc/Gather"], ["Gather"]),
         (["x.ref_f32 MatMul jit_avx512"], []),
         (["Gather\tref_any_bf16"], ["Gather"]),
+        (["DFT_4 EXECUTED ref_any_f32 25"], ["DFT"]),  # by its name, since no type is told
+        (["hash/roll_12 status:NOT_RUN exec:ref_f32:0"], ["roll"]),
+        (["Status.EXECUTED ref_f32 0.12"], []),
     ],
 )
 def test_what_is_a_kernel(lines: list[str], ops: list[str], read: Read) -> None:

@@ -12,6 +12,7 @@ import pytest
 from fallback_gate.compilers import READERS
 from fallback_gate.compilers.runtimes.executorch import names_of
 from fallback_gate.model import State
+from tests.compilers.conftest import states
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs"
 Read = Callable[..., Any]
@@ -25,12 +26,6 @@ ONLY_CPU = "providers: ['CPUExecutionProvider']"
 def sample(name: str) -> list[str]:
     """The lines of a sample log."""
     return (SAMPLES / name).read_text(encoding="utf-8").splitlines()
-
-
-def states(said: Any, compiler: str) -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 def v(message: str) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from fallback_gate.compilers import READERS
 from fallback_gate.compilers.tvm import names as tvm_names
 from fallback_gate.model import State
-from tests.compilers.conftest import family
+from tests.compilers.conftest import family, states
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_logs" / "tvm"
 Read = Callable[..., Any]
@@ -20,12 +19,6 @@ Read = Callable[..., Any]
 def sample(name: str) -> list[str]:
     """The lines of a sample log."""
     return (SAMPLES / name).read_text(encoding="utf-8").splitlines()
-
-
-def states(said: Any, compiler: str) -> dict[str, State]:
-    """What the log proves about a compiler, in its one process."""
-    (by,) = said.evidence.processes.values()
-    return {kind.value: proof.state for kind, proof in READERS[compiler].prove(by[compiler]).items()}
 
 
 @pytest.mark.parametrize(

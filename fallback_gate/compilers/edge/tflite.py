@@ -4,18 +4,16 @@ r"""tflite: TensorFlow Lite and LiteRT: what a delegate (GPU, NNAPI, Arm NN, ...
     GATHER_ND: Operation is not supported.
     90 operations will run on the GPU, and the remaining 30 operations will run on the CPU.
 
-**What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain
-kernels), and the graph is split around it. Where applying the delegate fails, or its library is not there, the whole
-model runs on the CPU. A
-model with an operator that the interpreter lacks can't be run at all.
+**What falls back.** An operator that the delegate refuses runs on the CPU (mostly by XNNPACK, else by plain kernels),
+and the graph is split around it. Where applying the delegate fails, or its library is not there, the whole model runs
+on the CPU. A model with an operator that the interpreter lacks can't be run at all.
 
-**At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for
-each pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely.
-`Replacing a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE; Hexagon and other delegates
-tell `a nodes delegated out of b nodes` at INFO. In LiteRT 2 a plugin that
-compiles for an NPU says at INFO how many operators of a subgraph it takes, and Qualcomm's names the others at ERROR;
-ML Drift lists what it refuses at INFO. `Failed to apply compiler plugins` is no event: earlier versions print it for a
-model that was never meant for an NPU, too.
+**At which setting it speaks.** The GPU delegate lists each operator and reason at ERROR, on by default, once for each
+pair, not for each node. NNAPI and Arm NN warn for each operator, NNAPI in builds that validate verbosely. `Replacing
+a out of b node(s)` is printed by default on Android, elsewhere at VERBOSE; Hexagon and other delegates tell `a nodes
+delegated out of b nodes` at INFO. In LiteRT 2 a plugin that compiles for an NPU says at INFO how many operators of a
+subgraph it takes, and Qualcomm's names the others at ERROR; ML Drift lists what it refuses at INFO. `Failed to apply
+compiler plugins` is no event: earlier versions print it for a model that was never meant for an NPU, too.
 
 **When it is silent.** Other delegates mostly tell the share alone: an event then names no operator. `Created
 TensorFlow Lite delegate` tells that the delegate is there, not that it took a node. XNNPACK is the CPU: its share

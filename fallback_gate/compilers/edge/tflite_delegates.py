@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from re import Match
 
-from fallback_gate.compilers.edge.tflite_gpu import NAME
+from fallback_gate.compilers.edge.tflite_gpu import NAME, by_number
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.shared import hinted
@@ -15,11 +15,6 @@ from fallback_gate.scan.record import Record
 
 _MADE = "Created TensorFlow Lite "
 _NEAR = 20  # lines between the delegate that was made and its refusal of the model
-
-
-def nnapi_code(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The old form names the operator by its number alone."""
-    yield by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],))
 
 
 NNAPI = Rule(
@@ -45,7 +40,7 @@ NNAPI_CODE = Rule(
     help="The number is that of BuiltinOperator in the schema of TensorFlow Lite.",
     seen_in="TensorFlow Lite 1.13 (public threads)",
     matches=("E/tflite: Op code 67 is currently not delegated to NNAPI",),
-    read=nnapi_code,
+    read=by_number,
 )
 VX = Rule(
     id="tflite/vx-unsupported",
@@ -60,7 +55,7 @@ VX = Rule(
     "such as TFLite_Detection_PostProcess.",
     seen_in="tflite-vx-delegate (source and public logs), WARNING, earlier ERROR",
     matches=("WARNING: Fallback unsupported op 32 to TfLite",),
-    read=nnapi_code,
+    read=by_number,
 )
 
 

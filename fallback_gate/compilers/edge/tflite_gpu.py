@@ -91,6 +91,11 @@ GPU = Rule(
 )
 
 
+def by_number(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """An operator that is named by its number alone."""
+    yield by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],))
+
+
 GPU_CODE = Rule(
     id="tflite/gpu-code",
     compiler=NAME,
@@ -107,9 +112,7 @@ GPU_CODE = Rule(
         "WARNING: 25 cannot be handled by this delegate.  Only the first 30 ops will run on the GPU, and the remaining 1 on the CPU",
     ),
     ignores=("setLogLevel cannot be handled by this delegate",),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(op=f"builtin {match['code']}", names=(match["code"],)),
-    ),
+    read=by_number,
 )
 
 

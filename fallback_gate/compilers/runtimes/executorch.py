@@ -10,8 +10,8 @@ or as CSV, with or without an index: operator, occurrences in delegated graphs, 
 **What falls back.** An operator outside the delegates runs as a portable kernel, a plain loop, on the CPU.
 
 **At which setting it speaks.** Kernels that lack: always. The table: where the program prints it. Reasons: by the
-partitioners of OpenVINO and Neuropilot, and of QNN up to 2025, whatever the level; of Vulkan, QNN, Arm and Core AI with
-logging at INFO (Vulkan's up to 1.0 warns of a model without any partition); of XNNPACK with
+partitioners of OpenVINO, Neuropilot and MLX, and of QNN up to 2025, whatever the level; of Vulkan, QNN, Arm and Core AI with
+logging at INFO (Vulkan's up to 1.0 and MPS' warn of a model without any partition); of XNNPACK with
 `XnnpackPartitioner(verbose=True)` and logging at DEBUG.
 
 **When it is silent.** By default, but for that. Each partitioner leaves nodes out without a line: `WhyNoPartition` each
@@ -20,12 +20,12 @@ Neuropilot's all but what the program asked to leave out. So their lines prove n
 
 **What proves the end.** The table with its last row, `Total`, to which the others add up, one for each summary; or the
 lowered graph itself, from its first line to its `return` (see `executorch_graphs`), behind what the partitioners say.
-`getitem` and the operators of
-symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
+`getitem` and the operators of symbolic sizes (`ge`, `sym_size`, `_assert_scalar`) are counted as not delegated, and
+compute no tensor: no fallback. What runs in the branches of a `cond` or the body of a loop is in no table: a log with
 one proves nothing, unless the policy accepts that (`proof: {accept_unobservable: [op_fallback]}`).
 
 Wording seen in 1.5 (XNNPACK and Vulkan run, the other partitioners in its source), 0.4 to 1.0 of QNN's and Vulkan's
-in source and public threads.
+in source and public threads. That of Core ML has a reader of its own.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule, Sighting
 from fallback_gate.compilers.runtimes import (
+    executorch_apple,
     executorch_arm,
     executorch_errors,
     executorch_graphs,
@@ -192,9 +193,10 @@ MARKERS = (
             "Op not supported: ",
             "eaving out of delegate",
             "The following nodes were rejected for TOSA",
+            "MLX Partitioner: UNSUPPORTED OPS SUMMARY",
         ),
         pattern=r"\[Vulkan Partitioner\] Due to \[|\[QNN Partitioner Op Support\]: |\[QnnPartitioner\] |\[LpaiPartitionFallbackSupport\] "
-        r"|\[Neuropilot Backend\] The |^Op not supported:  torch\.ops\.|\bleaving out of delegate|The following nodes were rejected for TOSA",
+        r"|\[Neuropilot Backend\] The |^Op not supported:  torch\.ops\.|\bleaving out of delegate|The following nodes were rejected for TOSA|MLX Partitioner: UNSUPPORTED OPS SUMMARY",
         shows="A partitioner looked at a node: the table of the program that it lowers is owed.",
         seen_in="0.4 to 1.5 (run and source)",
         matches=("[QnnPartitioner] aten.linear.default | True",),
@@ -209,6 +211,7 @@ RULES = (
     *executorch_vulkan.RULES,
     *executorch_arm.RULES,
     *executorch_partitioners.RULES,
+    *executorch_apple.RULES,
     *executorch_errors.RULES,
 )
 REQUIRED = frozenset({Kind.OP_FALLBACK})

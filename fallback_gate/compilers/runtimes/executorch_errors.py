@@ -15,21 +15,16 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.executorch_names import NAME
+from fallback_gate.compilers.shared import words
 from fallback_gate.model import Kind, Report, Scope
-from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
-
-_QUOTED = Pattern(r"'(?P<op>[\w.:]{1,200})'")
 
 
 def missing(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """Each operator of the printed set."""
     report = by_groups(rule, record, match)
-    rest, left = match["listed"], 200
-    while left and (found := _QUOTED.search(rest)):
-        op = found["op"]
+    for op in words(match["listed"]):
         yield report._replace(op=op, names=(op, op.rpartition("::")[2]), reason="it has no out variant")
-        rest, left = rest[found.end() :], left - 1
 
 
 MISSING = Rule(

@@ -14,7 +14,7 @@ A graph without such a call is one before it is lowered, as is what the log show
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
@@ -81,25 +81,17 @@ def _operator(text: str) -> str | None:
         return None
     said = next(name for name in found.groups() if name)
     op = said.replace(".", "_").lower()
-    bookkeeping = op.startswith(("higher_order_executorch", "executorch_prim", "aten_sym_", "aten__assert_"))
-    return (
-        None
-        if bookkeeping or is_symbolic(op)
-        else "higher_order." + said.partition(".")[2]
-        if _BODIES.match(said)
-        else op
-    )
-
-
-def _all(record: Record) -> Iterator[tuple[str, Line]]:
-    yield from _above(record)[0]
-    yield from _below(record)[0]
+    if op.startswith(
+        ("higher_order_executorch", "executorch_prim", "aten_sym_", "aten__assert_")
+    ) or is_symbolic(op):
+        return None
+    return f"higher_order.{said.partition('.')[2]}" if _BODIES.match(said) else op
 
 
 def outside(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operators between this call of a delegate and its neighbours."""
     report = by_groups(rule, record, match)
-    for op, line in _all(record):
+    for op, line in (*_above(record)[0], *_below(record)[0]):
         names = (op.rpartition(".")[2], op) if op.startswith("higher_order.") else names_of(op)
         yield report._replace(
             op=names[0],

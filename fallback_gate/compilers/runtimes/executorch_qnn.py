@@ -32,8 +32,6 @@ from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
-VERDICT = "QNN Partitioner Op Support]"
-
 _CAUSE = Pattern(r"\[Qnn ExecuTorch\]:\s{0,4}(?:<E> )?(?P<cause>\S.{0,300})")
 _BUILDER = Pattern(r"/op_(?P<op>\w{1,80})\.py:\d{1,6}: ")
 

@@ -12,17 +12,12 @@ from re import Match
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.jaxpr import NAME
+from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _SHAPES = Pattern(r"Conv: (?P<site>\(.{1,299})")
-
-
-def convolved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The one operator, whichever of the two lines speaks of it."""
-    why = match["reason"] or match["memory"]
-    yield by_groups(rule, record, match)._replace(op="convolution", names=("convolution",), reason=why[:600])
 
 
 def picked(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -41,8 +36,8 @@ SLOW_CONVOLUTION = Rule(
         "Falling back to unoptimized convolution: ",
         "Falling back to generic convolution implementation",
     ),
-    pattern=r"Falling back to (?:unoptimized (?P<op>convolution): (?P<reason>.*)"
-    r"|generic (?P<generic>convolution) implementation, because (?P<memory>custom transposed convolution algorithm needs too much memory))",
+    pattern=r"Falling back to (?:unoptimized convolution: |generic convolution implementation, because "
+    r"(?=custom transposed convolution algorithm needs too much memory))(?P<reason>.{0,600})",
     kind=Kind.SLOWER_KERNEL,
     scope=Scope.OPERATOR,
     meaning="XLA's CPU compiler has no library kernel for the convolution: a plain loop computes it.",
@@ -52,9 +47,8 @@ SLOW_CONVOLUTION = Rule(
         "I0000 00:00:1795998201.1    1221 cpu_compiler.cc:99] Falling back to unoptimized convolution: %convolution.3 = f32[1,8,8,4]{3,2,1,0} convolution(%a, %b)",
         "W0000 00:00:1795998201.1    1221 conv_impl.h:90] Falling back to generic convolution implementation, because custom transposed convolution algorithm needs too much memory (4294967296 bytes).",
     ),
-    read=convolved,
+    read=called("convolution"),
 )
-
 
 NO_HEURISTIC = Rule(
     id="jax/cudnn-fallback-convolution",

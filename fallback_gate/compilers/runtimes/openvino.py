@@ -14,9 +14,9 @@ only, to which reference nodes do not belong; `OPENVINO_LOG_LEVEL` prints nothin
 policy accepts that (`proof: {accept_unobservable: [reference_kernel]}`).
 
 **What proves the end.** A graph or a table of counters that is printed whole, for reference kernels, in whatever
-columns (see `openvino_graphs`); with dynamic shapes, a graph that is printed after a request; for each run of `benchmark_app`, and for each model of AUTO before
-its `scheduler ending`, where the log shows these. `-pcsort simple_sort` leaves rows out, and proves nothing. No log
-shows that AUTO's devices were all tried.
+columns (see `openvino_graphs`); with dynamic shapes, a graph that is printed after a request; for each run of
+`benchmark_app`, and for each model of AUTO before its `scheduler ending`, where the log shows these. `-pcsort
+simple_sort` leaves rows out, and proves nothing. No log shows that AUTO's devices were all tried.
 
 Wording seen in 2024.6, 2025.2 and 2026.4 (run); AUTO's run-time lines and HETERO's error in its binary and source.
 """

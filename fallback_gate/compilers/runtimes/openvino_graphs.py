@@ -4,12 +4,12 @@ r"""Room 3: executed graphs and tables of OpenVINO that a program prints whole, 
     | MatMul_4 | MatMul   | brgemm_avx512_f32 |
     | Result_9 | Output   | unknown_f32       |
 
-OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and ends in
-an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them each line
-has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has other lines
-inside, and proves nothing; neither does one whose nodes do not tell their `execOrder`, or with gaps in it: it may be the
-first part of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize` writes has
-its reader beside the logs, and in a log proves nothing.
+OpenVINO gives the nodes in the order of their data, its parameters first, so a whole graph begins with an input and
+ends in an output, as a table of `get_profiling_info()` begins with a Parameter and ends in a Result. Between them
+each line has one node and its kernel: a list that is filtered, sorted by time or cut lacks one of the ends or has
+other lines inside, and proves nothing; neither does one whose nodes do not tell their `execOrder`, or with gaps in
+it: it may be the first part of more. The JSON of a list of nodes is read alike; the XML that `openvino.serialize`
+writes has its reader beside the logs, and in a log proves nothing.
 """
 
 from __future__ import annotations

@@ -9,21 +9,20 @@ under a header that names the columns:
       Gather                   ref_any_f32                  f32    /layer0/ew1/Gather
       Reference                ref_f32                      f32    /layer0/attn/GateAttn
 
-A graph or a table that the program prints in a form of its own is read too, line by line, where the line has
-`primitiveType` with its value (also the XML that `openvino.serialize` writes), or a node's status and its kernel:
+A graph that the program prints in a form of its own is read too, line by line, where the line has `primitiveType`
+with its value (also the XML that `openvino.serialize` writes); `openvino_told` reads the forms without that key:
 
     DFT_4 {'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}
-    DFT_4 Status.EXECUTED DFT ref_any_f32 25
 
-Whether such a form shows all of a graph is told by `openvino_graphs`. `NOT_RUN` means no more than that the mean time rounds to 0
-microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer type Reference is an operator that has its `evaluate()` only. Everything
-else is no fallback: `jit_*`, `brgemm_*`, `gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs.
-A loop or a condition is one row; what runs in its body stands nowhere.
+Whether such a form shows all of a graph is told by `openvino_graphs`. `NOT_RUN` means no more than that the mean time
+rounds to 0 microseconds: a small node that runs is told so, and its kernel counts. `ref_*` is a naive loop; the layer
+type Reference is an operator that has its `evaluate()` only. Everything else is no fallback: `jit_*`, `brgemm_*`,
+`gemm_mlas_*`, and `unknown_*` or `undef`, where no kernel runs. A loop or a condition is one row; what runs in its
+body stands nowhere.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import isclose
 from re import Match
@@ -38,9 +37,7 @@ NAME = "openvino"
 LONGEST = 50_000  # lines of one printed graph
 MOST_KEYS = 30  # of one node, each on a line of its own
 
-ROW = Pattern(
-    r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
-)
+ROW = Pattern(r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+[a-z]\w{0,20}\s+(?P<name>\S.*)$")
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TIMED = Pattern(r"\bexecType: ?\S+\s+realTime(?: \(ms\))?: ?(?P<time>\d+(?:\.\d+)?)")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:\s*(?:(?P<time>\d+(?:\.\d+)?) milliseconds)?")
@@ -52,9 +49,8 @@ _TYPE_TOLD = Pattern(rf"\blayerType{_VALUE}(?P<type>[A-Z]\w{{0,60}})")
 _NAMES_TOLD = Pattern(rf"\boriginalLayersNames{_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _NAME_TOLD = Pattern(rf"\b(?:name|friendly_name){_VALUE}(?P<name>[^\s\x22',]{{1,300}})")
 _LAYER = Pattern(r"<layer\b.{0,400}? name=\x22(?P<name>[^\x22]{1,300})\x22 type=\x22(?P<type>\w{1,60})\x22")
-_KEY = Pattern(r"^\s*(?:[\x22']\w{1,60}[\x22']\s?: |(?P<item>- )?\w{1,60}: \S)")
+_KEY = Pattern(r"^\s*(?:[\x22']\w{1,60}[\x22']\s?: |(?:- )?\w{1,60}: \S)")
 _FIRST = Pattern(r"\s{0,40}(?P<name>\w[^\s\x22'{<,;|]{0,300})")
-_TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
 KERNEL = r"(?<![\w.])ref(?:_any)?_(?:bf16|f16|f32|f64|I8|i8|i16|i32|i64|u8|u32|u64|boolean)\b"
 WITH_BODY = {"TensorIterator", "Loop", "If"}
 
@@ -92,21 +88,14 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     report, text = by_groups(rule, record, match), record.text
     if several(text):
         return
-    if match["how"]:
-        around = element(record)
-        kind, names = _TYPE_TOLD.search(around) or _LAYER.search(around), _NAMES_TOLD.search(text)
-        before = _FIRST.match(text[: match.start()]) or _NAME_TOLD.search(around)
-        layer = (names or before or {"name": ""})["name"]
-        if kind or layer:
-            yield named(report, kind["type"] if kind else operator("Reference", layer), layer, match["how"])
-        else:
-            yield report._replace(scope=Scope.UNKNOWN, reason=f"kernel {match['how']}")
-        return
-    words = re.split(r"[\s;,|]+", text.strip())
-    status = next(at for at, word in enumerate(words) if "EXECUTED" in word or "NOT_RUN" in word)
-    layer = words[status - 1] if status else ""
-    types = [word for word in words[status:] if _TYPE.match(word)]
-    yield named(report, types[0] if types else operator("Reference", layer), layer, match["ran"])
+    around = element(record)
+    kind, names = _TYPE_TOLD.search(around) or _LAYER.search(around), _NAMES_TOLD.search(text)
+    before = _FIRST.match(text[: match.start()]) or _NAME_TOLD.search(around)
+    layer = (names or before or {"name": ""})["name"]
+    if kind or layer:
+        yield named(report, kind["type"] if kind else operator("Reference", layer), layer, match["how"])
+    else:
+        yield report._replace(scope=Scope.UNKNOWN, reason=f"kernel {match['how']}")
 
 
 def element(record: Record) -> str:
@@ -240,30 +229,25 @@ PRINTED = Rule(
 TOLD = Rule(
     id="openvino/reference-kernel-told",
     compiler=NAME,
-    anchor=("primitiveType", "EXECUTED", "NOT_RUN"),
-    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b|(?<![\w.])(?:Status\.)?(?:EXECUTED|NOT_RUN)\b(?!\s+layerType:)[^{{}}]{{0,400}}?(?<![\w.])(?P<ran>ref(?:_any)?_[a-z]{{1,6}}\d{{1,2}})\b",
+    anchor=("primitiveType",),
+    pattern=rf"[\x22']?\bprimitiveType{_VALUE}(?P<how>ref(?:_\w{{1,60}})?)\b",
     kind=Kind.REFERENCE_KERNEL,
     shared_anchor=True,
     scope=Scope.OPERATOR,
     meaning=COUNTED.meaning,
     help=_HELP,
-    seen_in="2024.6 to 2026.4 (run), rt_info, ProfilingInfo and the saved XML, printed by programs",
+    seen_in="2024.6 to 2026.4 (run), rt_info and the saved XML, printed by programs",
     matches=(
         "DFT_4 {'execTimeMcs': '72', 'layerType': 'DFT', 'primitiveType': 'ref_any_f32'}",
         '<data execOrder="2" execTimeMcs="72" originalLayersNames="DFT_4" primitiveType="ref_any_f32" runtimePrecision="f32" />',
         '{"name": "DFT_4", "layerType": "DFT", "primitiveType": "ref_any_f32"}',
         "  primitiveType = ref_any_f32",
         "- name: route/gather_nd\n  layerType: GatherND\n  primitiveType: ref_any_f32",
-        "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
-        "DFT_4;Status.EXECUTED;DFT;ref_any_f32;0.025;0.025;",
-        "Bucketize_87;Status.NOT_RUN;Bucketize;ref_any_f32;0.000;0.000",
     ),
     ignores=(
         _GRAPH,
         "Relu_5 {'layerType': 'Subgraph', 'primitiveType': 'jit_avx512_f32'}",
-        "Relu_5;Status.NOT_RUN;Relu;undef;0.000;0.000",
         _ONE,
-        "QUERY EXECUTED by ref_counting, 3 rows",
     ),
     read=told,
 )

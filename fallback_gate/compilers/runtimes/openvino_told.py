@@ -5,9 +5,9 @@ r"""Room 3: nodes of OpenVINO on a reference kernel, in whatever form a program 
     INFO:root:node=hash/gather type=GatherElements exec=ref_any_f32
     {"node_name": "hash/gather", "node_type": "GatherElements", "exec_type": "ref_any_f32", ...}
 
-Such a line has the node's type and its kernel, and mostly its name. `ref_any_*` is a name that nothing else
-uses; `ref_f32` may be a variable of anybody, so that kernels of other sorts must stand near. What the forms
-with a name of their own tell (`openvino_kernels`) is left to these.
+Such a line has the node's kernel, and mostly its type and its name. `ref_any_*` is a name that nothing else uses;
+`ref_f32` may be a variable of anybody, so that the node's status or kernels of other sorts must stand near. What the
+forms with a name of their own tell (`openvino_kernels`) is left to these.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fallback_gate.compilers.runtimes.openvino_kernels import (
     TOLD,
     element,
     named,
+    operator,
     several,
 )
 from fallback_gate.model import Kind, Report, Scope
@@ -45,7 +46,8 @@ _OTHER_KERNELS = (
     b"undef",
 )
 _CELLS = re.compile(r"[\s;,|\x22'{}()\[\]=]+")
-_TYPE = Pattern(r"[A-Z][A-Za-z]\w{0,60}$")
+_TYPE = Pattern(r"(?!\w{0,80}_\d{1,9}$)[A-Z][A-Za-z]\w{0,60}$")  # a name ends in a number, a type does not
+_RAN = Pattern(r"(?<![\w.])(?:Status\.)?(?:EXECUTED|NOT_RUN)\b")
 _NAME = Pattern(
     r"\b(?:node_?[nN]ame|friendly_?[nN]ame|layer_?[nN]ame|name|node|layer)[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?(?P<name>[^\s\x22',;|]{1,300})"
 )
@@ -61,7 +63,8 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         "OPTIMIZED_OUT" in text or ROW.match(text) or _is_told(COUNTED, text) or _is_told(TOLD, text)
     ):
         return
-    if "ref_any_" not in text and not any(map(record.is_near, _OTHER_KERNELS)):
+    ran = _RAN.search(text) is not None
+    if not ran and "ref_any_" not in text and not any(map(record.is_near, _OTHER_KERNELS)):
         return
     report, counted = by_groups(rule, record, match), _COUNT.search(text)
     if counted:
@@ -70,12 +73,10 @@ def told(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         )
         return
     for how, around in _nodes(record):
-        kind = None if "OPTIMIZED_OUT" in around else _type(around, how)
-        if kind is None:
-            continue
-        name = _NAME.search(around)
+        kind, name = _type(around, how), _NAME.search(around)
         layer = name["name"] if name else _before(around, kind)
-        yield named(report, kind, layer, how)
+        if "OPTIMIZED_OUT" not in around and (kind or (ran and layer)):
+            yield named(report, kind or operator("Reference", layer), layer, how)
 
 
 def _is_told(other: Rule, text: str) -> bool:
@@ -104,10 +105,14 @@ def _type(around: str, how: str) -> str | None:
 _NO_TYPES = {"EXECUTED", "NOT_RUN", "None", "True", "False", "DEBUG", "INFO", "WARNING"}
 
 
-def _before(around: str, kind: str) -> str:
-    """What stands in the cell before the type; nothing where that is the first."""
+def _before(around: str, kind: str | None) -> str:
+    """What stands in the cell before the type, or before the status if none is told; nothing where that is the first."""
     cells = _CELLS.split(around.strip())
-    at = cells.index(kind)
+    if kind:
+        cells = [cell for cell in cells if not _RAN.match(cell)]
+        at = cells.index(kind)
+    else:
+        at = next((at for at, cell in enumerate(cells) if _RAN.search(cell)), 0)
     return cells[at - 1] if at else ""
 
 
@@ -121,6 +126,7 @@ FREE = Rule(
         "ref_bf16",
         "ref_i64",
         "ref_i32",
+        "ref_i16",
         "ref_i8",
         "ref_I8",
         "ref_u8",
@@ -138,6 +144,9 @@ FREE = Rule(
     seen_in="2024.6 to 2026.4 (run), printed by programs",
     matches=(
         "hash/gather;GatherElements;ref_any_f32;f32;2",
+        "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
+        "DFT_4;Status.EXECUTED;DFT;ref_any_f32;0.025;0.025;",
+        "Bucketize_87;Status.NOT_RUN;Bucketize;ref_any_f32;0.000;0.000",
         "draw                Multinomial          ref_any_f32              Status.EXECUTED 19",
         "INFO:root:node=la/inverse type=Inverse exec=ref_any_f32",
         '{"node_name": "hash/gather", "node_type": "GatherElements", "exec_type": "ref_any_f32", "us": 2}',
@@ -151,7 +160,8 @@ FREE = Rule(
         "act Relu ref_any_f32 Status.OPTIMIZED_OUT 0",
         "ref_any_of_these = Counter()",
         "  Gather                   ref_any_f32                  f32    /layer0/ew1/Gather",
-        "DFT_4 Status.EXECUTED DFT ref_any_f32 25",
+        "Relu_5;Status.NOT_RUN;Relu;undef;0.000;0.000",
+        "QUERY EXECUTED by ref_counting, 3 rows",
     ),
     read=told,
 )

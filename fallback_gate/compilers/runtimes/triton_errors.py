@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.raised import raised
+from fallback_gate.compilers.raised import of_user, raised
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.model import Kind, Report, Scope
@@ -156,8 +156,7 @@ def exception(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
         return
     if any("_inductor" in frame or "autotuner" in frame for frame in found.frames):
         return
-    own = [frame for frame in found.frames if "-packages/" not in frame and "/triton/" not in frame]
-    stack = user_stack(own)
+    stack = user_stack(of_user(found.frames, "triton"))
     yield by_groups(rule, record, match)._replace(
         position=record.position_at(found.line.at),
         text=found.line.text,

@@ -17,6 +17,15 @@ from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 _CODE = "V1130 00:31:36.193000 5156 torch/_inductor/graph.py:2722] [0/0] [__output_code] "
+_SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
+_LIBRARY_SHIM = Pattern(
+    r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
+)
+_CHECKED_RESULT = Pattern(r'assert_size_stride\((?P<buffer>\w+), .*"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
+_CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
+_OVERLOAD = Pattern(
+    r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
+)
 
 
 def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -50,11 +59,6 @@ def _of_shim(shim: str) -> str:
     return f"aten.{overload['op']}.{overload['name']}" if overload else f"aten.{shim}"
 
 
-_OVERLOAD = Pattern(
-    r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
-)
-
-
 def dispatched(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A call of an operator without a C shim in a C++ wrapper: by the dispatcher, or by a call back into Python."""
     log = parse(record.text)
@@ -77,14 +81,6 @@ def _result_of(record: Record, log: LogRecord | None, code: str) -> str | None:
         if checked and re.search(rf"\b{checked['buffer']}\b", code):
             return checked["op"]
     return None
-
-
-_SHIM = Pattern(r"\baoti_torch_(?:(?:cpu|cuda|xpu|mps|hpu)_(?P<op>\w+)|proxy_executor_call_function)\(")
-_LIBRARY_SHIM = Pattern(
-    r"\w*_out$|_*(?:mkldnn|mkl|onednn)_|convolution$|_*(?:scaled_|int_|grouped_)?mm$|addmm$|bmm$"
-)
-_CHECKED_RESULT = Pattern(r'assert_size_stride\((?P<buffer>\w+), .*"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
-_CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 
 
 def proxied(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

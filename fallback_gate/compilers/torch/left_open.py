@@ -52,19 +52,14 @@ def left_open(evidence: Evidence, started: Mapping[str, str], done: Set[str]) ->
     frames = [_Frame.of(key, said) for key, said in started.items()]
     gave_up = evidence.of("torch/gave-up")  # not every version tells the compile id with it
     by_name = {f"{found[1]} {found[2]}:{found[3]}" for found in gave_up if len(found) == 4}
+    by_id = _ids(evidence, "torch/gave-up")
+    frames = [frame for frame in frames if frame.key not in by_id and frame.said not in by_name]
     ended = _ids(evidence, "torch/frame-ended")
-    given_up = _ids(evidence, "torch/gave-up")
-    frames = [frame for frame in frames if frame.key not in given_up and frame.said not in by_name]
     on = _go_on(frames)
     compiled = _ids(evidence, "torch/backend-called")
     broke = _ids(evidence, "torch/graph-breaks-on")
-    told_at_debug = "torch/dynamo-debug" in evidence.facts  # why each graph ends
-    short = [
-        frame.said
-        for frame in frames
-        if not told_at_debug and frame.key in compiled - done - broke and frame.key not in on
-    ]
-    if short:
+    short = [frame.said for frame in frames if frame.key in compiled - done - broke - on]
+    if short and "torch/dynamo-debug" not in evidence.facts:  # which tells why each graph ends
         return (
             f"the trace of {min(short)} stopped before its end, and no line says why: the rest of the function may "
             "run in eager"

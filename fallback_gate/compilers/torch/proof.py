@@ -254,22 +254,26 @@ def _graph_break(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
     return Proof(State.UNOBSERVABLE, why, None, SETTING)
 
 
-def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+def _by_others(evidence: Evidence, facts: _Facts) -> str | None:
+    """Why graphs that went to another back end than Inductor prove nothing; None where none did."""
     split = ddp.by_inductor(evidence)
-    others = sorted(
-        {
+    name = min(
+        (
             name
             for cid, name in facts.backends.items()
             if name != "inductor" and not (name == ddp.BACKEND and cid in split)
-        }
+        ),
+        default=None,
     )
-    if others:
-        name = others[0]
-        why = (
-            f"back end {name} generates no code"
-            if name.startswith(_EAGER)
-            else f"back end {name} is not Inductor: its own log must show its fallbacks"
-        )
+    if name is None:
+        return None
+    if name.startswith(_EAGER):
+        return f"back end {name} generates no code"
+    return f"back end {name} is not Inductor: its own log must show its fallbacks"
+
+
+def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
+    if why := _by_others(evidence, facts):
         return Proof(State.UNPROVEN, why, evidence.first("torch/backend-called"))
     if not facts.backends:
         return Proof(State.UNPROVEN, "no graph was handed to a back end", None, SETTING)
@@ -291,11 +295,7 @@ def _op_fallback(evidence: Evidence, facts: _Facts, line: int | None) -> Proof:
     if shown or "torch/output-code" in evidence.facts:
         why = f"graph [{hidden[0]}] has no whole generated code in the log: from a cache, cut, or without a call"
         return Proof(State.UNPROVEN, why, None, _TRACE if printed else SETTING)
-    hints = " (perf_hints leaves out scatter and index_put, and all on a cache hit)"
-    perf = "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported
-    why = (
-        "this level prints no op_fallback"
-        if not perf
-        else "this level prints only a part of op_fallback" + hints
-    )
+    why = "this level prints no op_fallback"
+    if "torch/perf-hints" in evidence.facts or Kind.OP_FALLBACK in evidence.reported:
+        why = "this level prints only a part of op_fallback (perf_hints leaves out scatter and index_put, and all on a cache hit)"
     return Proof(State.UNOBSERVABLE, why, None, SETTING)

@@ -25,7 +25,7 @@ from re import Match
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.raised import raised
+from fallback_gate.compilers.raised import of_user, raised
 from fallback_gate.compilers.rule import Reader, Rule
 from fallback_gate.compilers.torch.user_stack import user_stack
 from fallback_gate.compilers.tvm import names
@@ -62,12 +62,7 @@ def _traceback(record: Record) -> list[str] | None:
 
 def _placed(report: Report, lines: list[str]) -> Report:
     """The report, with the frames of the user's own code."""
-    own = [
-        line
-        for line in lines
-        if "-packages/" not in line.replace("\\", "/") and "/tvm/" not in line and not _NATIVE.search(line)
-    ]
-    stack = user_stack(own)
+    stack = user_stack(line for line in of_user(lines, "tvm") if not _NATIVE.search(line))
     return report._replace(stack=stack.functions, files=stack.files, location=stack.innermost)
 
 
@@ -151,7 +146,7 @@ FAILED = Rule(
     id="tvm-build/error",
     compiler=NAME,
     anchor=("tvm.error.", "TVMError: ", "RuntimeError: Memory verification failed with"),
-    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: |T\.tma_copy\(\) ).*)",
+    pattern=r"^\s*(?:tvm\.error\.(?!OpNotImplemented|OpAttributeUnImplemented)\w+|(?:tvm\._ffi\.base\.)?TVMError|RuntimeError(?=: Memory verification failed with the following errors:)): (?P<reason>(?!.*Codegen is not found: |T\.tma_copy\(\) cannot fall back to normal copy).*)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="TVM raised an error: the program ended, or its author caught it and went on without the compiler.",
@@ -168,6 +163,7 @@ FAILED = Rule(
         "    raise tvm.error.InternalError(msg)",
         "except TVMError: pass",
         "tvm.error.InternalError: Check failed: (codegen.has_value()) is false: Codegen is not found: relax.ext.dnnl",
+        "tvm.error.InternalError: T.tma_copy() cannot fall back to normal copy in LowerBulk: x, src=A, dst=As",
     ),
     read=failed,
 )

@@ -16,7 +16,7 @@ from fallback_gate.scan.record import Line, Record
 
 LONGEST = 50_000  # lines of one printed module
 
-_DEF = Pattern(r"(?P<indent>\s+)def (?P<name>\w+)\(")
+_DEF = Pattern(r"\s+def (?P<name>\w+)\(")
 _CODEGEN = Pattern(r"R\.func_attr\(\{.*\"Codegen\": \"(?P<target>[\w.]+)\"")
 _COMPOSITE = Pattern(r"R\.func_attr\(\{.*\"Composite\": ")
 _CALL = Pattern(r"^\s*(?:\w+(?:: .*)? = |\) = |return )?R\.(?P<op>[a-z_][\w.]*)\(")

@@ -11,10 +11,11 @@ A call of a partition bears the name of its compiler; operators beside it in the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from re import Match
 
 from fallback_gate.compilers.matching import by_groups
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Rule, compiled
 from fallback_gate.compilers.tvm.byoc_engines import NAME
 from fallback_gate.model import Kind, Report, Scope
 from fallback_gate.patterns import Pattern
@@ -24,8 +25,9 @@ MOST_ABOVE = 400  # lines of the function above the first call of a partition
 LONGEST = 5_000  # and below it
 
 _HEAD = Pattern(r"(?:def @\w{1,200}|fn )\(%")
-_PARTITION = r"^  (?:%\d{1,6} = |let %\w{1,200} = )?@tvmgen_\w{1,200}?_main_\d{1,6}\("
-_PARTITIONED = Pattern(_PARTITION)
+_PARTITION = (
+    r"^  (?:%\d{1,6} = |let %\w{1,200} = )?@tvmgen_(?:default_)?(?P<target>\w{1,200}?)_main_\d{1,6}\("
+)
 _CALL = Pattern(
     r"^  (?:%\d{1,6} = |let %\w{1,200} = )?(?P<op>(?!on_device|annotation\.|vm\.|memory\.|device_copy)[a-z][\w.]{0,100})\("
 )
@@ -34,36 +36,33 @@ _NO_CALLS = ("fn", "if", "match")
 
 def left(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The operators of the function, told at its first call of a partition."""
-    before: list[tuple[Line, str]] = []
+    before: list[Line] = []
     for line in record.preceding(MOST_ABOVE):
         if _HEAD.match(line.text):
             break
-        if _PARTITIONED.match(line.text) or not line.text.startswith(" "):
+        if compiled(_PARTITION).match(line.text) or not line.text.startswith(" "):
             return
-        before.append((line, line.text))
+        before.append(line)
     else:
         return
     report = by_groups(rule, record, match)
     target = match["target"]
-    for line, text in [*before[::-1], *_below(record)]:
-        call = _CALL.match(text)
+    for line in (*before[::-1], *_below(record)):
+        call = _CALL.match(line.text)
         if call and call["op"] not in _NO_CALLS:
             op = call["op"]
             yield report._replace(
                 op=op,
                 names=tuple(dict.fromkeys((op, op.rpartition(".")[2]))),
                 position=record.position_at(line.at),
-                text=text,
-                site=text.strip()[:200],
+                text=line.text,
+                site=line.text.strip()[:200],
                 reason=f"left beside the partitions for {target}",
             )
 
 
-def _below(record: Record) -> Iterable[tuple[Line, str]]:
-    for line in record.following(LONGEST):
-        if line.text.startswith("}"):
-            return
-        yield line, line.text
+def _below(record: Record) -> Iterable[Line]:
+    return takewhile(lambda line: not line.text.startswith("}"), record.following(LONGEST))
 
 
 _PRINTED = (
@@ -76,7 +75,7 @@ LEFT = Rule(
     id="tvm-byoc/left-beside",
     compiler=NAME,
     anchor=("@tvmgen_",),
-    pattern=r"^  (?:%\d{1,6} = |let %\w{1,200} = )?@tvmgen_(?:default_)?(?P<target>\w{1,200}?)_main_\d{1,6}\(",
+    pattern=_PARTITION,
     kind=Kind.OP_FALLBACK,
     shared_anchor=True,
     scope=Scope.OPERATOR,
