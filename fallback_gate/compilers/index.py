@@ -385,6 +385,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Only interpret mode is supported on ": ("jax",),
     "No FFI handler registered for ": ("jax",),
     "No registered implementation for ": ("jax",),
+    "Jax plugin configuration error: ": ("jax",),
     "HloModule ": ("jax",),
     "module @": ("jax",),
     "FileNames": ("jax",),
