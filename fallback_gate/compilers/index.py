@@ -946,6 +946,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Error: Missing op: ": ("llama.cpp",),
     "that cannot run the operation (": ("llama.cpp",),
     "Metal GPU does not support family ": ("llama.cpp",),
+    "layers.requested=": ("llama.cpp",),
     "layers to GPU": ("llama.cpp",),
     "CPU Fallback stats:": ("gaudi",),
     "step marker due to cpu fallback": ("gaudi",),

@@ -267,6 +267,13 @@ _FORMS = (
         ("10%| text",),
         needs="%|",
     ),
+    Form(
+        "progress-count",  # tqdm's, of an unknown total
+        r" {0,3}(?:[^\r|%{}\[]{1,60}: ?)?\d{1,12}it \[\d[\d:]{1,12}, [^\]\r]{1,40}\] ?\r?",
+        ("loading model: 0it [00:08, ?it/s]text", "12it [00:00, 119.47it/s] text"),
+        ("0it text", "[0it [a, b] text"),
+        needs="it [",
+    ),
 )
 
 # A name in brackets is taken for a branch only where a record or another envelope follows it, unless
