@@ -188,6 +188,16 @@ _FORMS = (
         needs="=",
     ),
     Form(
+        "vllm-error",  # which vLLM puts before each line of a traceback
+        rf"ERROR \d\d-\d\d {_CLOCK} (?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])(?: |$)",
+        (
+            "ERROR 11-30 02:16:17 [core.py:396] text",
+            "ERROR 11-30 02:16:17 [v1/engine/core.py:712] ",
+            "ERROR 11-30 02:16:17 multiproc_worker_utils.py:240]   text",
+        ),
+        ("WARNING 11-30 02:16:17 [fused_moe.py:727] text", "ERROR 11-30 02:16:17 text"),
+    ),
+    Form(
         "compose",
         r"(?P<host>[A-Za-z0-9][\w.-]{0,80}[-_]\d+) {2,}\| ?",
         ("serve-1  | text", "moe-decoder-2     | text", "app_serve_1  | text"),
