@@ -188,6 +188,16 @@ _FORMS = (
         needs="=",
     ),
     Form(
+        "vllm-error",  # which vLLM puts before each line of a traceback
+        rf"ERROR \d\d-\d\d {_CLOCK} (?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])(?: |$)",
+        (
+            "ERROR 11-30 02:16:17 [core.py:396] text",
+            "ERROR 11-30 02:16:17 [v1/engine/core.py:712] ",
+            "ERROR 11-30 02:16:17 multiproc_worker_utils.py:240]   text",
+        ),
+        ("WARNING 11-30 02:16:17 [fused_moe.py:727] text", "ERROR 11-30 02:16:17 text"),
+    ),
+    Form(
         "compose",
         r"(?P<host>[A-Za-z0-9][\w.-]{0,80}[-_]\d+) {2,}\| ?",
         ("serve-1  | text", "moe-decoder-2     | text", "app_serve_1  | text"),
@@ -267,18 +277,44 @@ _FORMS = (
         ("10%| text",),
         needs="%|",
     ),
+    Form(
+        "progress-count",  # tqdm's, of an unknown total
+        r" {0,3}(?:[^\r|%{}\[]{1,60}: ?)?\d{1,12}it \[\d[\d:]{1,12}, [^\]\r]{1,40}\] ?\r?",
+        ("loading model: 0it [00:08, ?it/s]text", "12it [00:00, 119.47it/s] text"),
+        ("0it text", "[0it [a, b] text"),
+        needs="it [",
+    ),
 )
 
-# A name in brackets is taken for a branch only where a record or another envelope follows it, unless
-# the log announces its branches.
+# A name in brackets is taken for a branch, and one before a bar for a container, only where a record or
+# another envelope follows it, unless the log announces its branches.
+_RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+_RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
 FORMS = (
     *_FORMS,
     Form(
+        "compose-named",  # a container with a name of its own
+        r"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal)\b)"
+        r"(?P<host>[A-Za-z0-9][\w.-]{0,80}) {1,60}\| (?!\d{1,5}: )"
+        rf"(?=(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T|{_RECORD})",
+        (
+            "serve  | [rank0]:W1130 text",
+            "vllm-openai      | (EngineCore_DP0 pid=165) INFO 11-30 02:16:17 [a.py:1] text",
+            "vllm | WARNING 11-30 02:16:17 [a.py:1] text",
+            "ollama  | time=2026-11-30T02:16:17.645Z level=INFO text",
+            "engine   | 2026-11-30T02:16:17.1Z text",
+        ),
+        (
+            "aten.mm | 24 | 5120",
+            "conv | 3: text",
+            "name  | [W] [TRT] text",
+            "WARNING  | 2026-11-30T02:16:17.1Z text",
+        ),
+        needs="| ",
+    ),
+    Form(
         "jenkins-branch",
-        r"\[(?P<branch>[A-Za-z][\w .:-]{0,60})\] (?="
-        rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
-        + re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
-        + ")",
+        rf"\[(?P<branch>[A-Za-z][\w .:-]{{0,60}})\] (?={_RECORD})",
         (
             "[gpu tests] V1130 00:29:06.251000 4674 torch/a.py:1] text",
             '[gpu]   File "/app/a.py", line 3, in f',

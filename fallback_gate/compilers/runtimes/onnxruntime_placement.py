@@ -32,7 +32,7 @@ MOST_NODES = 100_000
 WIDEST_GAP = 500  # lines of other threads inside a block
 
 # What stands before each message: its own brackets, or the target of the Rust crate `ort`, behind a span with the place.
-HEAD = r"(?:\[[VIWEF]:onnxruntime:.{0,300}?\] |(?:\bort\{.{0,300}?\}: )?\bort(?:::logging)?: )"
+HEAD = r"(?:\[[VIWEF]:onnxruntime:.{0,300}?\] |(?:\bort\{.{0,300}?\}: )?\bort::logging: )"
 _AT = r"(?:VerifyEachNodeIsAssignedToAnEp|TransformGraph)(?:\]|\x22\}: ort::logging:)\s{1,4}"
 _ALL = Pattern(
     _AT
