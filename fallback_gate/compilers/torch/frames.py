@@ -12,7 +12,7 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import unprefixed
+from fallback_gate.compilers.torch import own_graphs, unprefixed
 from fallback_gate.compilers.torch.at_exit import stands_behind_an_exception
 from fallback_gate.compilers.torch.breaking_call import failed_call, offending_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
@@ -186,9 +186,15 @@ def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
 def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph handed to a back end that generates no code: all of it runs operator by operator."""
     log = opened(record.text, match, None)
-    if log:
-        name = match["backend"]
-        yield base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
+    if not log:
+        return
+    name = match["backend"]
+    own = own_graphs.operator_before(record, log) if name == "eager" else None
+    report = base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
+    if own == own_graphs.UNFUSED:
+        yield own_graphs.as_unfused(report)
+    elif not own:
+        yield report
 
 
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
