@@ -111,6 +111,21 @@ class Record:
         view, start = self.view, max(0, self.start - LONGEST_LINE)
         return view.buffer.find(literal, start, min(view.end, self.start + LONGEST_LINE * behind)) >= 0
 
+    def is_followed_by(self, literal: bytes, reach: int) -> bool:
+        """Whether this stands at most so many bytes behind its line, in whichever stream: as cheap a look."""
+        view, start = self.view, self.end
+        return view.buffer.find(literal, start, min(view.end, start + reach)) >= 0
+
+    def before(self, literal: bytes) -> Iterator[Line]:
+        """The lines of its stream before it that hold this, nearest first, as far as `preceding` looks."""
+        view, at, furthest = self.view, self.start, max(0, self.start - LONGEST_LINE)
+        while (at := view.buffer.rfind(literal, furthest, at)) >= 0:
+            view.spend()
+            line = view.line(at)
+            text, envelope = self._unwrap(view.text(*line, at))
+            if envelope.stream == self.envelope.stream:
+                yield Line(text, line[0])
+
     def holds(self, wanted: Pattern[bytes]) -> bool:
         """Whether its line, however long and as it stands in the text, has a match."""
         return wanted.search(self.view.buffer, self.start, self.end) is not None

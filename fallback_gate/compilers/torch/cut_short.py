@@ -20,6 +20,7 @@ from fallback_gate.compilers.torch.graph_breaks import (
     HELP,
     LONGEST_BREAK,
     NEXT_BREAK,
+    REST_IS_EAGER,
     REST_OF_FUNCTION,
     left_the_rest,
 )
@@ -74,7 +75,7 @@ def left_to_eager(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
 
 def _rest_left(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The frame that was traced, and the function that broke."""
-    log = opened(record.text, match, "graph_breaks")
+    log = opened(record.text, match, "graph_breaks") if record.is_followed_by(_LEAVES, _SHORTLY) else None
     if log and log.prefix:
         lines = tuple(said for said, _ in further(record, log, LONGEST_BREAK, NEXT_BREAK))
         if broke := left_the_rest(match["file"], int(match["line"]), lines):
@@ -83,7 +84,7 @@ def _rest_left(marker: Marker, record: Record, match: Match[str]) -> Iterable[Si
 
 def _rest_left_in_trace(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
     """The same, of a structured trace, whose payload is the text of the log."""
-    found = metadata(record)
+    found = metadata(record) if record.is_followed_by(_LEAVES, _SHORTLY) else None
     lines = tuple(line.text for line in payload(record, LONGEST_BREAK)) if found else ()
     header = _HEADER.match(lines[0]) if lines else None
     broke = left_the_rest(header["file"], int(header["line"]), lines[1:]) if header else None
@@ -175,6 +176,7 @@ STOPPED_SHORT = Rule(
 
 _REST_LEFT = "torch/rest-left"
 _HEADER = Pattern(HEADER)
+_LEAVES, _SHORTLY = REST_IS_EAGER.encode(), 8 << 10  # bytes in which the first lines of a break stand
 _IN_TRACE = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
 _SHOWS = "The rest of a function runs in eager, perhaps of one that called the one that broke."
 MARKERS = (

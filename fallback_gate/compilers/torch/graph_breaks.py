@@ -58,7 +58,7 @@ _ENVELOPING_REASON = Pattern(
 )
 _CHECKPOINT = Pattern(r"\s*Higher Order Operator: torch\.utils\.checkpoint\.checkpoint\s*$")
 _GAVE_UP = "Skipping the function and falling back to eager"
-_REST_IS_EAGER = "skipping the rest of the function"
+REST_IS_EAGER = "skipping the rest of the function"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 
 
@@ -140,7 +140,7 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
 
 def left_the_rest(file: str, line: int, text: tuple[str, ...]) -> str | None:
     """The function that a break's text says to leave the rest of to eager; None where it says no such thing."""
-    if not any(_REST_IS_EAGER in said for said in text[:3]):
+    if not any(REST_IS_EAGER in said for said in text[:3]):
         return None
     told = (one.facts for one in _told(file, line, text))
     return next((facts["op"] for facts in told if facts.get("id") == REST_OF_FUNCTION), None)
@@ -170,7 +170,7 @@ def _given_up(text: tuple[str, ...], broke: dict[str, Any], why: str) -> _Told |
     if any(_GAVE_UP in said for said in text[:3]):  # INFO names that frame, which may lie further out
         why = f"the frame that was traced here runs in eager ({reason})"
         return _Told(_in_eager("torch/frame-skipped", why, hint=True))
-    if any(_REST_IS_EAGER in said for said in text[:3]):
+    if any(REST_IS_EAGER in said for said in text[:3]):
         why = f"Dynamo cannot resume here: the rest of the function runs in eager ({reason})"
         op = broke["location"].function or "*"
         return _Told(_in_eager(REST_OF_FUNCTION, why, op=op))

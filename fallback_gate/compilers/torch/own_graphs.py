@@ -15,11 +15,11 @@ from fallback_gate.scan.record import Record
 UNFUSED = "flex_attention"
 HELP_UNFUSED = "Compile the caller, or call torch.compile(flex_attention); look for a graph break above it."
 _OWN = Pattern(r"[\\/]torch[\\/](?:_higher_order_ops|nn[\\/]attention)[\\/](?P<module>\w+)\.py\b")
-_FRAME = Pattern(
-    r"Step 1: torchdynamo start tracing \S+ (?P<traced>\S.*:\d+)\s*$"
-    r"|COMPILING GRAPH due to GraphCompileReason\(reason='return_value', user_stack=\[<FrameSummary file (?P<compiled>.+?), line "
+_TRACED = Pattern(r"Step 1: torchdynamo start tracing \S+ (?P<place>\S.*:\d+)\s*$")
+_COMPILED = Pattern(
+    r"COMPILING GRAPH due to GraphCompileReason\(reason='return_value', user_stack=\[<FrameSummary file (?P<place>.+?), line "
 )
-_FURTHEST = 400  # lines
+_TELL = ((b"torchdynamo start tracing", _TRACED), (b"COMPILING GRAPH due to", _COMPILED))
 
 
 def operator_of(place: str) -> str | None:
@@ -32,11 +32,12 @@ def operator_before(record: Record, log: LogRecord) -> str | None:
     """The same, for the frame whose graph a record is about: what is traced stands before it."""
     if not log.prefix:
         return None
-    for text, _ in record.preceding(_FURTHEST):
-        before = parse(text) if "torchdynamo start" in text or "COMPILING GRAPH" in text else None
-        if before and (before.pid, before.compile_id) == (log.pid, log.compile_id):
-            found = _FRAME.match(before.message)
-            return operator_of(found["traced"] or found["compiled"]) if found else None
+    for words, frame in _TELL:
+        for line in record.before(words):
+            told = parse(line.text)
+            if told and (told.pid, told.compile_id) == (log.pid, log.compile_id):
+                found = frame.match(told.message)
+                return operator_of(found["place"]) if found else None
     return None
 
 
