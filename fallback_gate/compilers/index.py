@@ -435,7 +435,6 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "[QNN Partitioner Op Support]: ": ("executorch",),
     "[QnnPartitioner] ": ("executorch",),
     "[LpaiPartitionFallbackSupport] ": ("executorch",),
-    "Op not supported:  torch.ops.": ("executorch",),
     "eaving out of delegate": ("executorch",),
     "The following nodes were rejected for TOSA": ("executorch",),
     "MLX Partitioner: UNSUPPORTED OPS SUMMARY": ("executorch",),

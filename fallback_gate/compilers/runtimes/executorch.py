@@ -190,7 +190,7 @@ MARKERS = (
             "[QnnPartitioner] ",
             "[LpaiPartitionFallbackSupport] ",
             "[Neuropilot Backend] The ",
-            "Op not supported:  torch.ops.",
+            "Op not supported: ",
             "eaving out of delegate",
             "The following nodes were rejected for TOSA",
             "MLX Partitioner: UNSUPPORTED OPS SUMMARY",
