@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from fallback_gate.scan import hidden
 from fallback_gate.scan.view import LONGEST_LINE, View
-from fallback_gate.sources.envelope import FILLER, GOES_ON, Envelope, feeds, unwrap
+from fallback_gate.sources.envelope import FILLER, GOES_ON, RESETS, Envelope, feeds, unwrap
 
 _FILLER = FILLER.decode()
 _GOES_ON = GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
+_A_CLOSER_LOOK = (b"\r", b"\x1b", GOES_ON, *RESETS)  # what stands in lines that are not as they look
 
 
 class Line(NamedTuple):
@@ -174,7 +175,7 @@ class Record:
             if before != own and not self._is_mine(before + literal + (b'"}' if quoted else b"")):
                 continue
             raw = buffer[hit + len(literal) : min(at - 1, hit + LONGEST_LINE)]
-            if quoted or b"\x1b" in raw:
+            if quoted or b"\x1b" in raw or raw.endswith(RESETS):
                 text = self._unwrap(view.text(*view.line(hit), hit))[0].partition(prefix)[2]
             else:
                 text = raw.decode("utf-8", "replace")
@@ -191,7 +192,7 @@ class Record:
         with it and need no closer look."""
         block = bytes(self.view.buffer[at : min(self.view.end, at + size)])
         lines = block[: max(0, block.rfind(b"\n"))]
-        if not lines or not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
+        if not lines or not lines.isascii() or any(sign in lines for sign in _A_CLOSER_LOOK):
             return []
         said = lines.decode()[len(prefix) :].split(f"\n{prefix}")
         for i, text in enumerate(said):

@@ -22,6 +22,7 @@ __all__ = [
     "FILLER",
     "FORMS",
     "GOES_ON",
+    "RESETS",
     "Envelope",
     "Form",
     "all_feeds",
@@ -44,7 +45,9 @@ class Envelope(NamedTuple):
 BARE = Envelope()
 FILLER = b"\x1c"  # a line that stands for a piece of one, where that was made whole
 GOES_ON = b"\x1f"  # ends a line that is not the last of those on one physical line
+RESETS = (b"[0m", b"[0;0m")  # how a colour ends
 _GOES_ON = GOES_ON.decode()
+_RESETS = tuple(code.decode() for code in RESETS)
 
 _DEEPEST = 8  # envelopes around one line
 _MOST_BRANCHES = 256
@@ -59,6 +62,9 @@ _ANSI = Pattern(
     r"|[ -/]*[0-~])"
 )
 _STAMPED_NAME = Pattern(STAMPED_NAME)
+_RESET = Pattern(
+    r"(?:#033|\^\[)?\[0(?:;0)?m$"
+)  # the end of a colour whose escape character was lost or spelled out
 _REPEATED = Pattern(r"(?:\[\d{1,2}m)? \[repeated \d+x across cluster\](?:\[0m)?[^\[\]]*$")
 
 
@@ -134,6 +140,8 @@ def unwrap(line: str, branches: tuple[str, ...] = ()) -> tuple[str, Envelope]:
     line = line.removesuffix(_GOES_ON).removesuffix("\r").removeprefix("\ufeff")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
+    if line.endswith(_RESETS):
+        line = _RESET.sub("", line)
     if is_glog(line):
         return line, BARE  # most lines of most logs
     taken = _take(line, branches)

@@ -9,7 +9,8 @@ Sources of the formats: the documentation and output of GitHub's and GitLab's ru
 Jenkins' Timestamper and Pipeline, the Buildkite agent, `docker logs -t`, Docker Compose 1 and 2, Kubernetes'
 Container Runtime Interface and `kubectl logs --prefix`, systemd's `journalctl --output=short*`, RFC 3164 and
 RFC 5424, `gh run view --log`, Airflow, torchrun, torch.distributed, Open MPI's `--tag-output`, Slurm's
-`srun --label`, Ray, vLLM, Android's `logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
+`srun --label`, Ray, vLLM, `ts` of moreutils, stern, pytest's lines of an exception, rsyslog's and cat's
+spelling of control characters, Android's `logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 _PROGRAM = r"[\w./@+-]{1,128}"
 _CHUNK = r"[\d.]+[kMGTP]?"
+_ESC = r"(?:#033|\^\[)?"  # an escape character that is spelled out, or lost
 # What compilers and loggers themselves put in brackets at the start of a line: no branch.
 _OWN = (
     r"(?:(?:[A-Z]|TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL"
@@ -101,7 +103,7 @@ _FORMS = (
             "Nov  3 02:16:17.123456 gpu-node-7 serve.sh[4711]: text",
             "<13>Nov 30 02:16:17 node7 trainer: text",
         ),
-        ("Nov 30 02:16:17 text", "Nov 30 text: more"),
+        ("Nov 30 text: more",),
     ),
     Form(
         "syslog-other-language",  # the month as journalctl writes it outside English
@@ -124,6 +126,24 @@ _FORMS = (
         ),
         ("<13>text",),
     ),
+    Form(
+        "moreutils-ts",
+        rf"{_MONTH} [ \d]\d {_CLOCK} ",
+        ("Nov 30 02:16:17 text", "Nov  3 02:16:17 [rank0]: text"),
+        ("Nov 30 2026 text", "2 Nov 30 02:16:17 text"),
+    ),
+    Form(
+        "stern",  # pod and container, of a Deployment
+        r"(?P<host>[a-z][a-z0-9-]{0,200}-[a-z0-9]{8,10}-[a-z0-9]{5} [a-z][a-z0-9-]{0,62}) ",
+        ("serve-6d5f7c9b8c-x7k2p engine text", "moe-7d9c5b6f4-abcde sidecar-1 text"),
+        ("serve-6d5f7c9b8c-x7k2p: text", "pre-compiled-kernels for text"),
+    ),
+    Form(
+        "pytest",  # the lines of an exception
+        r"E {3,}(?! |$)",
+        ("E   torch._dynamo.exc.Unsupported: text", "E               text"),
+        ("E RKNN: text", "E tflite  : text", "E   "),
+    ),
     Form("rank", r"\[rank(?P<rank>\d{1,6})\]: ?", ("[rank1]:W1130 text", "[rank0]: Traceback")),
     Form("torchrun", r"\[default(?P<local>\d{1,6})\]: ?", ("[default0]:[rank0]:V1130 text",)),
     Form(
@@ -141,22 +161,41 @@ _FORMS = (
     Form(
         "actor-rank",
         r"\((?P<who>[A-Za-z_]\w{0,40} rank=(?P<rank>\d{1,6}) pid=\d+"
-        r"|Worker_TP(?P<local>\d{1,6})(?:_EP\d+)? pid=\d+)\)(?:\[0m)? ",
-        ("(VllmWorker rank=1 pid=9) text", "(Worker_TP1 pid=8) text", "(Worker_TP1_EP1 pid=8) text"),
+        rf"|Worker_TP(?P<local>\d{{1,6}})(?:_EP\d+)? pid=\d+)\)(?:{_ESC}\[0(?:;0)?m)? ",
+        (
+            "(VllmWorker rank=1 pid=9) text",
+            "(Worker_TP1 pid=8) text",
+            "(Worker_TP1_EP1 pid=8) text",
+            "(Worker_TP1_EP1 pid=8)[0;0m text",
+            "(Worker_TP1 pid=8)#033[0;0m text",
+        ),
         ("(rank=1 pid=9) text",),
         needs="pid=",
     ),
     Form(
         "actor",
-        r"\((?P<who>[A-Za-z_][\w.\[\]()-]{0,80} (?:pid|PID)=\d+(?:, ip=[\w.:]+)?)\)(?:\[0m)? ",
+        r"\((?P<who>[A-Za-z_][\w.\[\]()-]{0,80} (?:pid|PID)=\d+(?:, ip=[\w.:]+)?)\)"
+        rf"(?:{_ESC}\[0(?:;0)?m)? ",
         (
             "(RayTrainWorker pid=4711, ip=10.0.0.2) text",
             "(EngineCore_0 pid=77) text",
             "(f() pid=3) text",
             "(RayWorkerWrapper pid=812)[0m text",
+            "(EngineCore_DP0 pid=165)[0;0m text",
+            "(EngineCore_DP0 pid=165)^[[0;0m text",
         ),
         ("(reason pid) text",),
         needs="=",
+    ),
+    Form(
+        "vllm-error",  # which vLLM puts before each line of a traceback
+        rf"ERROR \d\d-\d\d {_CLOCK} (?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])(?: |$)",
+        (
+            "ERROR 11-30 02:16:17 [core.py:396] text",
+            "ERROR 11-30 02:16:17 [v1/engine/core.py:712] ",
+            "ERROR 11-30 02:16:17 multiproc_worker_utils.py:240]   text",
+        ),
+        ("WARNING 11-30 02:16:17 [fused_moe.py:727] text", "ERROR 11-30 02:16:17 text"),
     ),
     Form(
         "compose",
@@ -166,9 +205,9 @@ _FORMS = (
         needs="  |",
     ),
     Form(
-        "colour",  # a code whose escape character a viewer or a form dropped
-        r"\[(?:0|3\d|9\d|\d{1,3}(?:;\d{1,3}){1,5})m(?! ?\d{1,2}s) ?",
-        ("[0;0m text", "[36mtext", "[38;5;2mtext"),
+        "colour",  # a code whose escape character a viewer or a form dropped, or rsyslog or cat spelled out
+        rf"{_ESC}\[(?:0|3\d|9\d|\d{{1,3}}(?:;\d{{1,3}}){{1,5}})m(?! ?\d{{1,2}}s) ?",
+        ("[0;0m text", "[36mtext", "[38;5;2mtext", "#033[1;36mtext", "^[[0;0m text"),
         ("[35m 20s] text", "[0/1] text", "[3m text"),
     ),
     Form(
@@ -238,18 +277,44 @@ _FORMS = (
         ("10%| text",),
         needs="%|",
     ),
+    Form(
+        "progress-count",  # tqdm's, of an unknown total
+        r" {0,3}(?:[^\r|%{}\[]{1,60}: ?)?\d{1,12}it \[\d[\d:]{1,12}, [^\]\r]{1,40}\] ?\r?",
+        ("loading model: 0it [00:08, ?it/s]text", "12it [00:00, 119.47it/s] text"),
+        ("0it text", "[0it [a, b] text"),
+        needs="it [",
+    ),
 )
 
-# A name in brackets is taken for a branch only where a record or another envelope follows it, unless
-# the log announces its branches.
+# A name in brackets is taken for a branch, and one before a bar for a container, only where a record or
+# another envelope follows it, unless the log announces its branches.
+_RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+_RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
 FORMS = (
     *_FORMS,
     Form(
+        "compose-named",  # a container with a name of its own
+        r"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal)\b)"
+        r"(?P<host>[A-Za-z0-9][\w.-]{0,80}) {1,60}\| (?!\d{1,5}: )"
+        rf"(?=(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T|{_RECORD})",
+        (
+            "serve  | [rank0]:W1130 text",
+            "vllm-openai      | (EngineCore_DP0 pid=165) INFO 11-30 02:16:17 [a.py:1] text",
+            "vllm | WARNING 11-30 02:16:17 [a.py:1] text",
+            "ollama  | time=2026-11-30T02:16:17.645Z level=INFO text",
+            "engine   | 2026-11-30T02:16:17.1Z text",
+        ),
+        (
+            "aten.mm | 24 | 5120",
+            "conv | 3: text",
+            "name  | [W] [TRT] text",
+            "WARNING  | 2026-11-30T02:16:17.1Z text",
+        ),
+        needs="| ",
+    ),
+    Form(
         "jenkins-branch",
-        r"\[(?P<branch>[A-Za-z][\w .:-]{0,60})\] (?="
-        rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
-        + re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
-        + ")",
+        rf"\[(?P<branch>[A-Za-z][\w .:-]{{0,60}})\] (?={_RECORD})",
         (
             "[gpu tests] V1130 00:29:06.251000 4674 torch/a.py:1] text",
             '[gpu]   File "/app/a.py", line 3, in f',

@@ -218,36 +218,156 @@ def test_the_list_at_exit_tells_rank_and_reason(read: Read) -> None:
 
 HEADER = "[INFO] PIPELINE(11,7f00,python):2026-01-01-00:00:00.000.000 [a.cc:1] CheckInterpretNodeLineInfos] Found unsupported syntax in graph mode, those codes would be fallen back to Python interpreter:"
 NEXT = "[INFO] PIPELINE(11,7f00,python):2026-01-01-00:00:00.000.000 [a.cc:1] Run] Status record: end validate action."
+END = f"[INFO] COMMON(11,7f00,python):{STAMP} [a.cc:257] ClearSingleton] End clear singleton."
+CACHE = f"[WARNING] PIPELINE(11,7f00,python):{STAMP} [a.cc:471] GetCachedFuncGraph] Use the compilation cache and execute the backend actions only. Be aware of correctness risks."
+BYTECODE = f'[INFO] PI(11,7f00,python):{STAMP} [a.cc:485] JitCompile] Start compile <code object gate at 0x7fe2e2280540, file "/app/net.py", line 8>'
 
 
-def test_interpreted_code_of_both_phases(read: Read) -> None:
-    rule = "----------------------------------------"
+RULER = "----------------------------------------"
+FOLDED = (  # a NumPy array of constants, which the interpreter makes while the graph is compiled
+    " After Parser Phase (total: 1)",
+    RULER,
+    "# No. 1:",
+    "In file /app/net.py:31, 12~31",
+    "        a = np.array([1, 2, 3])",
+    "            ^~~~~~~~~~~~~~~~~~~",
+    "",
+    RULER,
+)
+
+
+def test_interpreted_code_is_what_is_left_after_optimizing(read: Read) -> None:
     said = read(
         HEADER,
-        rule,
-        " After Parser Phase (total: 1)",
-        rule,
+        RULER,
+        *FOLDED,
+        " After Optimizer Phase (total: 3)",
+        RULER,
         "# No. 1:",
-        "In file /app/net.py:31, 8~24",
-        "        a = np.array([1, 2, 3])",
-        "            ^~~~~~~~~~~~~~~~~~~",
+        "Script: __call_func_str__(__input_0__,)",
         "",
-        rule,
-        " After Optimizer Phase (total: 1)",
-        rule,
-        "# No. 1:",
-        "Script: x.asnumpy()",
+        "In file /app/net.py:40, 8~30",
+        "        b = np.sort(x.asnumpy())",
+        "            ^~~~~~~~~~~~~~~~~~~~",
         "",
-        "In file /app/net.py:40, 8~24",
-        "        b = x.asnumpy()",
-        rule,
+        "# No. 2:",
+        "Script: getattr(__py_exec_index1_getattr__, __py_exec_index2_getattr__, )",
+        "",
+        "In file /app/net.py:40, 20~29",
+        "        b = np.sort(x.asnumpy())",
+        "                    ^~~~~~~~~",
+        "",
+        "# No. 3:",
+        "Script: __import__('mindspore').graph._utils.jit_fallback_utils.get_local_variable(__py_exec_index0__)",
+        "",
+        "",
+        RULER,
         NEXT,
     )
     one, two = said.reports
-    assert (one.op, one.location, one.position) == ("np.array", Location("/app/net.py", 31), 5)
-    assert (two.op, two.location, two.position) == ("x.asnumpy", Location("/app/net.py", 40), 13)
+    assert (one.op, one.location, one.position) == ("np.sort", Location("/app/net.py", 40), 13)
+    assert (two.op, two.location, two.position) == ("x.asnumpy", Location("/app/net.py", 40), 20)
+    assert one.reason == "b = np.sort(x.asnumpy())"
     assert {report.kind for report in said.reports} == {Kind.GRAPH_BREAK}
     assert {report.pid for report in said.reports} == {11}
+
+
+def test_code_that_was_folded_into_a_constant_is_not_interpreted(read: Read) -> None:
+    said = read(HEADER, RULER, *FOLDED, " After Optimizer Phase (total: 0)", RULER, "", RULER, NEXT)
+    assert said.reports == []
+
+
+def test_what_the_parser_hands_over_waits_for_the_list(read: Read) -> None:
+    parsed = HEADER.replace("CheckInterpretNodeLineInfos", "MakeInterpretNode").replace("PIPELINE", "PARSER")
+    assert read(parsed, "", "In file /app/net.py:31, 12~31").reports == []
+    listed = (HEADER, RULER, *FOLDED, " After Optimizer Phase (total: 0)", RULER)
+    begun, ended = (NEXT.replace("end", how) for how in ("start", "end"))
+    for lines, state in (
+        ((begun, parsed, ended, END), State.UNPROVEN),
+        ((begun, parsed, *listed, ended, END), State.PROVEN),
+        ((begun, parsed, *listed, ended), State.UNPROVEN),
+        ((begun, parsed, *listed, END), State.UNPROVEN),
+        ((begun, ended, END, begun, ended), State.UNPROVEN),
+        ((begun, ended, CACHE, END), State.UNPROVEN),
+        ((begun, ended, BYTECODE, END), State.UNPROVEN),
+        ((begun, ended, END), State.PROVEN),
+    ):
+        assert states(read(*lines), "mindspore")["graph_break"] == state, lines
+
+
+def pijit(said: str, level: str = "INFO") -> str:
+    """A line of the capture of bytecode."""
+    return f"[{level}] PI(11,7f00,python):{STAMP} [mindspore/ccsrc/frontend/jit/pi/a.cc:1] {said}"
+
+
+def test_a_break_within_a_callee_is_one_in_its_caller(read: Read) -> None:
+    said = read(
+        pijit(
+            "DoByteCode] Function 'asnumpy' break graph at: 42 CALL 1 Loc(1090,1090,15,38), "
+            'file "/opt/site-packages/mindspore/common/tensor.py:1090"'
+        ),
+        pijit(
+            "BuildSubGraph] Failed to build subgraph for call node 40 CALL 0 sub-graph=0x561bb4951a80, "
+            "function=<bound method Tensor.asnumpy of Tensor(shape=[3])>"
+        ),
+        pijit("DoByteCode] Function '1I.45B.gate' break graph at: 40 CALL 0 Loc(13,13,16,27), file \"/app/net.py:13\""),
+        pijit("DoByteCode] Function 'gate' break graph at: 44 POP_JUMP 20 -> 65 Loc(11,11,7,18), file \"/app/net.py:11\""),
+    )  # fmt: skip
+    assert [(report.names, report.location) for report in said.reports] == [
+        (("gate", "Tensor.asnumpy"), Location("/app/net.py", 13, "gate")),
+        (("gate",), Location("/app/net.py", 11, "gate")),
+    ]
+
+
+def test_a_break_with_its_reason_stands_in_the_users_code(read: Read) -> None:
+    (report,) = read(
+        pijit("StopTraceAt] [graph_break] ", "DEBUG"),
+        "Graph break at: In file /opt/site-packages/mindspore/common/tensor.py:1090",
+        "        return TensorPy_.asnumpy(self)",
+        "",
+        "Reason: Unsupported function",
+        "",
+        "From user code:",
+        "In file /app/net.py:13",
+        '    print("hi", y.asnumpy())',
+        "In file /opt/site-packages/mindspore/common/tensor.py:1090",
+        "        return TensorPy_.asnumpy(self)",
+        "",
+        pijit("Next"),
+    ).reports
+    assert (report.location, report.reason) == (Location("/app/net.py", 13), "Unsupported function")
+    assert report.names == ("y.asnumpy", "TensorPy_.asnumpy")
+    assert report.files == ("/app/net.py",)
+
+
+def test_a_function_that_is_left_to_python(read: Read) -> None:
+    error = pijit(
+        "JitCompileWithTry] got an unexpected c++ error [Illegal type in the graph: AbstractScalar", "ERROR"
+    )
+    (unnamed,) = read(error, "Please check your code:", "]").reports
+    assert (unnamed.op, unnamed.scope.value, unnamed.kind) == ("*", "unknown", Kind.EAGER_FRAME)
+    code = '<code object 5I.41B.gate at 0x7fe2b4a05930, file "/app/net.py", line -1>'
+    named = read(
+        error, "Please check your code:", "]", pijit(f"CodeHook] Fall back to python execute: {code}")
+    )
+    assert {(report.op, report.scope.value, report.location) for report in named.reports} == {
+        ("gate", "region", Location("/app/net.py", None, "gate"))
+    }
+
+
+def test_syntax_that_is_refused_stands_at_the_innermost_place(read: Read) -> None:
+    (report,) = read(
+        "RuntimeError: Unsupported expression 'Set'.",
+        "More details please refer to syntax support at https://www.mindspore.cn",
+        "",
+        "# In file /app/net.py:21~25, 4~29",
+        "    def construct(self, x):",
+        "",
+        "# In file /app/net.py:24, 12~21",
+        "        s = {1, 2, 3}",
+        "            ^~~~~~~~~",
+    ).reports
+    assert (report.op, report.location) == ("Set", Location("/app/net.py", 24))
 
 
 def test_interpreted_code_of_the_first_versions(read: Read) -> None:

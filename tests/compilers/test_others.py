@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fallback_gate.compilers import shared
 from fallback_gate.compilers.book import Book
+from fallback_gate.model import Location
 from tests.compilers.conftest import family
 
 Read = Callable[..., Any]
@@ -407,6 +408,46 @@ def test_the_table_of_the_neuron_check_is_read_below_its_header(read: Read) -> N
         "    Late              54              No",
     )
     assert said.told == [("op_fallback", "Where", "operator")]
+
+
+def _run(at: str, name: str) -> str:
+    """Where SOT begins or ends the opcodes of a function."""
+    return f'[EXECUTOR RUN] {at} execute opcode: <code object {name} at 0x7f59c3cb18a0, file "/app/net.py", line 24>'
+
+
+def test_a_break_within_a_function_that_is_traced_into_breaks_its_caller(read: Read) -> None:
+    (report,) = read(
+        _run("Start", "$resume_1@gate_8b59f"),
+        "[Translate Executor 1] (line  27) PRECALL      1, stack is [NullVariable(object_952)]",
+        _run("Start", "other"),
+        "[Translate InlineFn 2] (line  90) RESUME       0, stack is []",
+        _run("End", "other"),
+        _run("Start", "inner"),
+        "[Translate InlineFn 2] (line  21) PRECALL      0, stack is [TensorFunctionVariable(numpy, object_963)]",
+        "[BreakGraph] call function Break graph:",
+        "    Calling `Tensor.numpy` causes breakgraph.",
+    ).reports
+    assert report.op == "gate"
+    assert report.names == ("gate", "inner", "Tensor.numpy")
+    assert report.stack == ("inner", "gate")
+    assert report.location == Location("/app/net.py", 27, "gate")
+
+
+def test_the_function_that_is_compiled_no_more_is_named(read: Read) -> None:
+    start = (
+        '[eval_frame_callback] start to translate: <code object gate at 0x7ff4, file "/app/net.py", line 5>'
+    )
+    dump = "  5           0 RESUME                   0"
+    named, unnamed = (
+        read(*lines, "[Cache] Exceed max cache size, skip it").reports[0]
+        for lines in ((start, dump), (dump,))
+    )
+    assert (named.op, named.scope.value, named.location) == (
+        "gate",
+        "region",
+        Location("/app/net.py", None, "gate"),
+    )
+    assert (unnamed.op, unnamed.scope.value) == ("*", "unknown")
 
 
 def test_placeholders_are_no_work_for_tensorrt(read: Read) -> None:

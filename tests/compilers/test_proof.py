@@ -138,6 +138,21 @@ TABLE = {
         [*traced(backend="aot_eager"), *LISTED],
         {Kind.OP_FALLBACK: UNPROVEN, Kind.GRAPH_BREAK: PROVEN},
     ),
+    "control flow in the program's eager code, which PyTorch gives to the back end eager": (
+        [
+            *traced("_cond_op_wrapper /opt/torch/_higher_order_ops/cond.py:217", backend="eager", cid="1/0"),
+            *WHOLE[: -len(LISTED)],
+            *listed(FORWARD, "_cond_op_wrapper /opt/torch/_higher_order_ops/cond.py:217"),
+        ],
+        dict.fromkeys(REQUIRED, PROVEN),
+    ),
+    "nothing but such control flow": (
+        [
+            *traced("_cond_op_wrapper /opt/torch/_higher_order_ops/cond.py:217", backend="eager"),
+            *listed("_cond_op_wrapper /opt/torch/_higher_order_ops/cond.py:217"),
+        ],
+        {Kind.OP_FALLBACK: UNPROVEN},
+    ),
     "a back end of somebody else": (
         [*traced(backend="acme"), *LISTED],
         {Kind.OP_FALLBACK: UNPROVEN},

@@ -324,3 +324,32 @@ def test_a_node_that_qnn_does_not_validate(lines: list[str], events: list[str], 
 def test_an_executable_of_iree_is_named_by_its_own_file_alone(file: str, op: str, read: Read) -> None:
     said = read(f"{file}:104:0: error: failed to serialize executables")
     assert told(said) == [("compile_error", op)]
+
+
+VLLM_WORKER = (
+    "(EngineCore_DP0 pid=26353) (Worker_TP7 pid=26373) ERROR 12-17 13:32:44 [multiproc_executor.py:815] "
+)
+PYTEST = "E       "
+LOST = "[1;36m(EngineCore_DP0 pid=165)[0;0m ERROR 12-17 13:32:44 [core.py:712] "
+
+
+@pytest.mark.parametrize("before", [VLLM_WORKER, PYTEST, LOST, ""])
+def test_an_error_of_the_compiler_is_read_with_its_place_in_whatever_stands_before_each_line(
+    before: str, read: Read
+) -> None:
+    lines = [
+        "torch._dynamo.exc.Unsupported: Data-dependent branching",
+        "  Explanation: Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`).",
+        "",
+        "from user code:",
+        '   File "/app/models/moe.py", line 31, in gate_attn',
+        "    if x.sum() > 0:",
+    ]
+    (report,) = read(*(before + line for line in lines)).reports
+    assert (report.kind.value, report.op, report.location.line) == ("compile_error", "gate_attn", 31)
+
+
+def test_a_gpu_without_room_for_autotuning_falls_back_where_something_is_tuned(read: Read) -> None:
+    small = "W0511 09:29:33.134000 85646 torch/_inductor/utils.py:1731] [0/0] Not enough SMs to use max_autotune_gemm mode"
+    assert told(read(small, "step 0: train loss 1.8203")) == []
+    assert told(read(small, "AUTOTUNE convolution(8x3x224x224, 64x3x7x7)")) == [("untuned_config", "mm")]

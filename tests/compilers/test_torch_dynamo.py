@@ -12,7 +12,7 @@ import pytest
 
 from fallback_gate import check
 from fallback_gate.compilers import READERS
-from fallback_gate.model import Kind, Location, Outcome, Scope, State
+from fallback_gate.model import Decision, Kind, Location, Outcome, Scope, State
 from tests.compilers.lines import SITE, graph_break, listed, record, traced
 
 Read = Callable[..., Any]
@@ -938,6 +938,15 @@ def test_export_that_met_a_data_dependent_guard(read: Read) -> None:
     error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)"
     (report,) = read(error).reports
     assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "*")
+    call = (
+        "The following call raised this error:",
+        '  File "/app/moe/full.py", line 29, in moe_branch',
+        "    if probs.max() > 0.9:",
+    )
+    for shown in (("", *call), ("", "User Stack (most recent call last):", *call[1:], "", *call)):
+        (report,) = read(error, *shown).reports
+        assert (report.kind, report.op) == (Kind.COMPILE_ERROR, "moe_branch")
+        assert report.location == Location("/app/moe/full.py", 29, "moe_branch")
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp_partition"])
@@ -945,6 +954,43 @@ def test_a_back_end_that_generates_nothing(read: Read, backend: str) -> None:
     (report,) = read(*traced(backend=backend)).reports
     assert (report.kind, report.scope, report.op) == (Kind.EAGER_FRAME, Scope.PROGRAM, "*")
     assert backend in report.reason
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        f"_cond_op_wrapper {SITE}/_higher_order_ops/cond.py:217",
+        f"run_flattened_scan {SITE}/_higher_order_ops/scan.py:209",
+        f"run_flattened_map {SITE}/_higher_order_ops/map.py:110",
+    ],
+)
+def test_control_flow_outside_of_compiled_code_was_never_to_be_compiled(read: Read, frame: str) -> None:
+    """PyTorch traces it for the back end eager: `torch.cond`, `scan` and `map` in the program's eager code."""
+    assert read(*traced(frame, backend="eager")).reports == []
+    (report,) = read(*traced(frame, backend="aot_eager")).reports  # that is the program's wish
+    assert report.op == "*"
+    (report,) = read(*traced(frame), *traced(backend="eager", cid="1/0")).reports
+    assert (report.op, report.compile_id) == ("*", "1/0")
+
+
+def test_at_debug_the_reason_of_the_compile_tells_whose_graph_it_is(read: Read) -> None:
+    far = [line for n in range(500) for line in record(f"TRACE LOAD_FAST args {n}")]
+    why = f"COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[<FrameSummary file {SITE}/_higher_order_ops/cond.py, line 220 in _cond_op_wrapper>], graph_break=False)"
+    start, *_ = traced(f"_cond_op_wrapper {SITE}/_higher_order_ops/cond.py:217")
+    called = record("Step 2: calling compiler function eager", level="I")
+    assert read(start, *far, *record(why), *called).reports == []
+    (report,) = read(start, *far, *called).reports
+    assert report.op == "*"
+
+
+def test_attention_that_pytorch_runs_unfused_is_told_where_its_warning_is_hushed(read: Read) -> None:
+    frame = f"_flex_attention_hop_wrapper {SITE}/nn/attention/flex_attention.py:1720"
+    (report,) = read(*traced(frame, backend="eager")).reports
+    assert (report.id, report.kind, report.op) == (
+        "torch/unfused-attention",
+        Kind.REFERENCE_KERNEL,
+        "flex_attention",
+    )
 
 
 def test_a_list_at_exit_that_is_empty(read: Read) -> None:
@@ -1201,3 +1247,63 @@ def test_an_item_in_a_librarys_code_is_told_once(tmp_path: Path) -> None:
         log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         (finding,) = check([str(log)]).findings
         assert (finding.event.kind, finding.event.op) == (Kind.GRAPH_BREAK, op)
+
+
+AGAIN = "Graph break (user stack suppressed due to duplicate graph break) in user code at /usr/lib/python3.12/contextlib.py:105"
+
+
+def test_a_break_of_a_library_that_comes_again_is_the_one_that_was_told(tmp_path: Path, read: Read) -> None:
+    """DistributedDataParallel breaks in `contextlib`: at the user's line first, then in that function's own frame."""
+    reason = "Graph Break Reason: Attempted to call function marked as skipped"
+    first = graph_break("Graph break in user code at /usr/lib/python3.12/contextlib.py:105", reason, *STACK)
+    log = tmp_path / "compile.log"
+    log.write_text("\n".join([*first, *graph_break(AGAIN, reason, "", cid="2/0")]) + "\n", encoding="utf-8")
+    (finding,) = check([log]).findings
+    assert (finding.event.op, finding.event.count) == ("gate_attn", 1)
+    (alone,) = read(*graph_break(AGAIN, reason, "")).reports  # the first one is not in the log
+    assert (alone.kind, alone.op, alone.hint) == (Kind.GRAPH_BREAK, "*", True)
+
+
+REST = (
+    "Graph break in user code at /app/moe/breaks.py:37",
+    "Graph Break Reason: Encountered graph break that we cannot resume from. Compiling up to the previous resumable state, then skipping the rest of the function. Graph break encountered:",
+    "",
+    "Attempted to call function marked as skipped",
+    "  Developer debug context: module: time, qualname: perf_counter, skip reason: <missing reason>",
+    *STACK,
+)
+BEGUN = record("Step 1: torchdynamo start tracing forward /app/moe/decoder.py:148", level="I")
+
+
+def left(said: Any) -> list[tuple[str, int | None]]:
+    """The functions that are left to eager, by the records and by the whole log."""
+    return [(r.op, r.location.line) for r in said.reports if r.kind is Kind.EAGER_FRAME]
+
+
+def test_the_rest_is_lost_of_the_frame_that_dynamo_began_with(read: Read) -> None:
+    """`with timed():` in forward, whose generator calls a clock: a profile shows the operators behind it run in eager."""
+    assert left(read(*BEGUN, *graph_break(*REST))) == [("gate_attn", 37), ("forward", 148)]
+    own = record("Step 1: torchdynamo start tracing gate_attn /app/moe/breaks.py:30", level="I")
+    assert left(read(*own, *graph_break(*REST))) == [("gate_attn", 37)]
+    assert left(read(*graph_break(*REST))) == [("gate_attn", 37)]
+
+
+def test_a_structured_trace_tells_the_frame_whose_rest_is_lost(read: Read) -> None:
+    ids = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    metrics = {"compile_id": "0/0", "co_name": "forward", "co_filename": "/app/moe/decoder.py", "co_firstlineno": 148, "graph_op_count": 2, "guard_count": 3}  # fmt: skip
+    told = [
+        *record(json.dumps({"artifact": {"name": "dynamo_graph_break_reason"}, **ids}), cid=""),
+        *(f"\t{line}" for line in REST),
+        *record(json.dumps({"compilation_metrics": metrics, **ids}), cid=""),
+    ]
+    assert left(read(*told)) == [("gate_attn", 37), ("forward", 148)]
+
+
+def test_a_cold_entry_for_the_helper_that_broke_does_not_excuse_its_caller(tmp_path: Path) -> None:
+    log, policy = tmp_path / "compile.log", tmp_path / "policy.yaml"
+    policy.write_text(
+        "version: 1\nname: p\ncold:\n  - {function: gate_attn, reason: r, owner: o, expires: 2099-01-01}\n"
+    )
+    log.write_text("\n".join([*BEGUN, *graph_break(*REST)]) + "\n", encoding="utf-8")
+    findings = check([log], policy=policy).findings
+    assert [f.event.op for f in findings if f.decision is Decision.BLOCKED] == ["forward"]

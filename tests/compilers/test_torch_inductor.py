@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fallback_gate import check
-from fallback_gate.model import Kind, Location, Outcome, Scope
+from fallback_gate.model import Decision, Kind, Location, Outcome, Scope
 from tests.compilers.lines import SITE, code, record
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs" / "torch"
@@ -31,6 +31,7 @@ Read = Callable[..., Any]
         ("buf3 = torch.ops.mylib.gate_attn.default(arg0_1, arg1_1)", "mylib::gate_attn", {"mylib.gate_attn.default"}),
         ("torch.ops.mylib.update_.default(buf3, buf4)", "mylib::update_", {"mylib::update"}),
         ("buf0, buf1 = torch.ops.aten.native_dropout.default(arg0_1, 0.5, True)", "aten::native_dropout", set()),
+        ("buf20 = torch.ops.higher_order.graphsafe_run_with_rng_state(torch.ops.aten._scaled_dot_product_cudnn_attention.default, buf12, rng_state=fwd_rng_state_0)", "aten::_scaled_dot_product_cudnn_attention", {"higher_order.graphsafe_run_with_rng_state"}),
     ],
 )  # fmt: skip
 def test_a_call_in_generated_code(read: Read, line: str, op: str, names: set[str]) -> None:
@@ -45,6 +46,26 @@ def test_a_call_in_generated_code(read: Read, line: str, op: str, names: set[str
     assert (report.position, report.pid, report.at_least, report.hint) == (9, 4674, False, False)
     assert report.site
     assert report.site.startswith("3/0 ")
+
+
+RUNS_ANOTHER = "torch.ops.higher_order.graphsafe_run_with_rng_state"
+HINT_OF_ANOTHER = record(f"Using FallbackKernel: {RUNS_ANOTHER}", level="I", artifact="perf_hints")
+
+
+def test_an_operator_that_runs_another_may_be_any_where_nothing_names_that_one(tmp_path: Path) -> None:
+    """A checkpointed or saved random operator: by its own name no entry of a policy could know the one it runs."""
+    log, policy = tmp_path / "compile.log", tmp_path / "policy.yaml"
+    policy.write_text(
+        "version: 1\nname: p\nunlisted: warn\nhot:\n  - {op: 'aten::_scaled_dot_product*', why: each layer}\n"
+    )
+    log.write_text("\n".join(HINT_OF_ANOTHER) + "\n", encoding="utf-8")
+    (finding,) = check([log], policy=policy).findings
+    assert (finding.event.scope, finding.decision) == (Scope.REGION, Decision.BLOCKED)
+    call = f"buf20 = {RUNS_ANOTHER}(torch.ops.aten._scaled_dot_product_cudnn_attention.default, buf12)"
+    log.write_text("\n".join([*HINT_OF_ANOTHER, *code(call)]) + "\n", encoding="utf-8")
+    (finding,) = check([log], policy=policy).findings
+    named = (finding.event.op, finding.event.scope, finding.decision)
+    assert named == ("aten::_scaled_dot_product_cudnn_attention", Scope.OPERATOR, Decision.BLOCKED)
 
 
 @pytest.mark.parametrize(
@@ -393,3 +414,26 @@ def test_a_cpu_kernel_in_the_wrapper_of_a_gpu_graph(read: Read) -> None:
         assert read(*mixed).reports == []
     assert read(*(line for line in wrapper if "cpp_fused" not in line)).reports == []
     assert read(*(line.replace("__output_code", "__aot_graphs") for line in wrapper)).reports == []
+
+
+@pytest.mark.parametrize(
+    ("before", "op"),
+    [
+        (("    // Topologically Sorted Source Nodes: [median], Original ATen: [aten.median]",), "aten::median"),
+        (("    // Topologically Sorted Source Nodes: [], Original ATen: [serve.clip_rows]",), "serve::clip_rows"),
+        (("    // Topologically Sorted Source Nodes: [a, b], Original ATen: [aten.add, aten.mul]",), "*"),
+        (("    // Topologically Sorted Source Nodes: [median], Original ATen: [aten.median]", "    buf0.reset();"), "*"),
+    ],
+)  # fmt: skip
+def test_a_call_through_the_proxy_is_named_by_the_comment_above_it(
+    read: Read, before: tuple[str, ...], op: str
+) -> None:
+    """As AOTInductor of 2.11 prints it, where no result is checked; another call's comment names nothing."""
+    made = (
+        "    AtenTensorHandle buf4_handle;  // output buffer",
+        "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf4_handle));",
+        "    RAIIAtenTensorHandle buf4(buf4_handle);",
+    )
+    call = "    aoti_torch_proxy_executor_call_function(proxy_executor, 1, 1, std::array<int64_t, 1>{-1}.data(), 2, std::array<AtenTensorHandle, 2>{buf2, buf4}.data());"
+    (report,) = read(*record(*before, *made, call, artifact="output_code", cid="")).reports
+    assert report.op == op

@@ -94,6 +94,24 @@ def test_a_frame_whose_compile_failed_owes_no_code_and_has_no_back_end_of_its_ow
 
 
 @pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("/opt/torch/_higher_order_ops/cond.py", []),
+        ("/opt/torch/nn/attention/flex_attention.py", [(Kind.REFERENCE_KERNEL, "flex_attention")]),
+        ("/app/_higher_order_ops/cond.py", [(Kind.EAGER_FRAME, "*")]),
+    ],
+)
+def test_graphs_that_pytorch_gives_to_the_back_end_eager_by_itself(
+    found: Found, file: str, told: list[tuple[Kind, str]]
+) -> None:
+    """Counters of such a run: four graphs, one of which the program asked for."""
+    own = {"co_name": "wrapper", "co_filename": file, "inductor_compile_time_s": None}
+    events, proof = found([*frame(), *frame(1, code=False, **own)])
+    assert [(event.kind, event.op) for event in events] == told
+    assert proof[Kind.OP_FALLBACK] is (State.UNPROVEN if file.startswith("/app") else State.PROVEN)
+
+
+@pytest.mark.parametrize(
     ("body", "state"),
     [
         (("return (arg0_1,)",), State.PROVEN),

@@ -13,7 +13,7 @@ that it lacks.
 
 **What proves the end.** Nothing: a model that is taken whole prints no line.
 
-Wording seen in the source of MNN 2.x and 3.x; 3.6 run without a GPU.
+Wording seen in the source of MNN 2.x and 3.x; 3.6 run without a GPU: its back ends and its converter.
 """
 
 from __future__ import annotations

@@ -126,6 +126,22 @@ NOT_LOADED = Rule(
         "E RKNN: unsupport cpu Min op, op name: Min:functional_1/Minimum in current, please try updating to the latest version of the toolkit2 and runtime from: https://console.zbox.filez.com/l/I00fc3 (PWD: rknn)",
     ),
 )
+NOT_IN_RUNTIME = Rule(
+    id="rknn/not-in-runtime",
+    compiler=NAME,
+    anchor=("Unsupport CPU op: ", "Unsupport NPU op: "),
+    pattern=r"\bRKNN: (?:\[[\d:.]{1,20}\] ?)?(?P<reason>Unsupport [CN]PU op): (?P<op>\w{1,80})(?: in this librknn\w{1,12}\.so)?, please try",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.OPERATOR,
+    meaning="The toolkit left the operator to the runtime's CPU code, and this runtime has none: the model does not load.",
+    help="Register a custom operator before the model is loaded, or replace the operator before the conversion.",
+    seen_in="librknnrt 2.0 to 2.3 (public threads), ERROR",
+    matches=(
+        "E RKNN: [07:45:06.493] Unsupport CPU op: CumSum in this librknnrt.so, please try to register custom op by callingrknn_register_custom_ops or please try updating to the latest version of the toolkit2 and runtime from: https://console.zbox.filez.com/l/I00fc3 (PWD: rknn)",
+        "E RKNN: [22:42:27.153] Unsupport NPU op: GridSample in this librknnrt.so, please try to register custom op by callingrknn_register_custom_ops or If using rknn, update to the latest toolkit2 and runtime",
+    ),
+    ignores=("the runtime then reports `Unsupport CPU op: GridSample` and ends",),
+)
 NO_OPERATOR = Rule(
     id="rknn/unsupported-operator",
     compiler=NAME,
@@ -245,7 +261,7 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
 
 READER = Reader(
     name=NAME,
-    rules=(ON_CPU, LIMIT, NOT_LOADED, NO_OPERATOR, NOT_BUILT, NOT_BUILT_1),
+    rules=(ON_CPU, LIMIT, NOT_LOADED, NOT_IN_RUNTIME, NO_OPERATOR, NOT_BUILT, NOT_BUILT_1),
     markers=(LAYERS, BUILD),
     required=REQUIRED,
     prove=prove,

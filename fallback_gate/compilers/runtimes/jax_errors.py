@@ -4,8 +4,9 @@
     NotImplementedError: MLIR translation rule for primitive 'lu' not found for platform METAL
     ValueError: Only interpret mode is supported on CPU backend.
     jax.errors.JaxRuntimeError: NOT_FOUND: No FFI handler registered for acme_gate_attn on a platform Host (canonical host)
+    ERROR:...:jax._src.xla_bridge:444: Jax plugin configuration error: Exception when calling jax_plugins.xla_cuda12.initialize()
 
-The sources are jax/_src/api_util.py and jax/_src/interpreters/mlir.py, jax/_src/pallas and xla/service/cpu.
+The sources are jax/_src/api_util.py and jax/_src/interpreters/mlir.py, jax/_src/xla_bridge.py, jax/_src/pallas and xla/service/cpu.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Rule
 from fallback_gate.compilers.runtimes.jaxpr import NAME
 from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
 DEOPTIMISED = Rule(
@@ -79,4 +81,44 @@ NOT_LOWERED = Rule(
     read=refused,
 )
 
-RULES = (DEOPTIMISED, NOT_LOWERED)
+_RAISED = Pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (?P<reason>.*\S)")
+_OF_TRACEBACK = Pattern(r"^(?:\s|$|Traceback \(|The above exception|During handling)")
+_OF_A_TRACEBACK = 60  # lines of those of a plug-in
+_LIBRARY = {"cuda": "GPU", "rocm": "GPU", "libtpu": "TPU", "tpu": "TPU"}
+
+
+def _not_loaded(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The device of the plug-in; the last exception of the traceback below tells the reason."""
+    plugin = match["plugin"]
+    device = _LIBRARY.get(plugin, plugin)
+    reason = match["reason"]
+    for line in record.following(_OF_A_TRACEBACK):
+        if told := _RAISED.match(line.text):
+            reason = told["reason"]
+        elif not _OF_TRACEBACK.match(line.text):
+            break
+    yield by_groups(rule, record, match)._replace(
+        op=device, names=tuple(dict.fromkeys((device, plugin))), reason=reason
+    )
+
+
+PLUGIN_FAILED = Rule(
+    id="jax/plugin-failed",
+    compiler=NAME,
+    anchor=("Jax plugin configuration error: ",),
+    pattern=r"\bJax plugin configuration error: (?P<reason>Exception when calling (?:\w+\.)*(?:xla_)?(?P<plugin>[A-Za-z_]{1,40}?)\d{0,3}\.initialize\(\))",
+    kind=Kind.DEVICE_FALLBACK,
+    scope=Scope.PROGRAM,
+    meaning="The accelerator's plug-in is installed and fails as it loads: JAX goes on without it, on the CPU.",
+    help="Mend the library that the exception names (an LD_LIBRARY_PATH with another CUDA hides pip's); JAX_PLATFORMS=cuda fails instead.",
+    seen_in="0.4 to 0.8 (source and public threads), ERROR",
+    matches=(
+        "ERROR:2026-01-01 00:00:00,000:jax._src.xla_bridge:444: Jax plugin configuration error: Exception when calling jax_plugins.xla_cuda12.initialize()\nTraceback (most recent call last):\nRuntimeError: Unable to load cuSPARSE. Is it installed?",
+    ),
+    ignores=(
+        'pattern = r"Jax plugin configuration error: Exception when calling jax_plugins"',
+        "Jax plugin configuration error: Plugin module mine does not exist",
+    ),
+    read=_not_loaded,
+)
+RULES = (DEOPTIMISED, NOT_LOWERED, PLUGIN_FAILED)

@@ -10,7 +10,8 @@ With `jax_debug_nans` a function that gives a nan runs again without jit. An ope
 platform is not compiled at all.
 
 **At which setting it speaks.** Callbacks: in the compiled HLO (`lowered.compile().as_text()`, or
-`--xla_dump_to`), and in a printed jaxpr. A missing plug-in: a warning where the machine has a GPU or TPU.
+`--xla_dump_to`), and in a printed jaxpr. A missing plug-in: a warning where the machine has a GPU or TPU; one that fails: an
+ERROR.
 
 **When it is silent.** By default, on callbacks. At every setting: on expansions made before HLO, of which no
 name is left. `JAX_PLATFORMS=cuda,cpu` without a plug-in takes the CPU without a word; `cuda` alone fails. At

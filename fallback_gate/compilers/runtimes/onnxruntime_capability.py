@@ -163,7 +163,7 @@ DROPPED = Rule(
     compiler=NAME,
     anchor=(
         "] Dropping the ",
-        "logging: Dropping the ",
+        ": Dropping the ",
     ),
     pattern=HEAD
     + r"Dropping the (?P<op>\w{1,40}) node: (?P<layer>.{0,300}?) to CPU because (?P<reason>it requires .{1,200})",

@@ -34,7 +34,7 @@ SOME_NODES = Rule(
     id="onnxruntime/some-nodes-not-assigned",
     compiler=NAME,
     anchor=("Some nodes were not assigned to the preferred",),
-    pattern=rf"(?:{HEAD}|^{BEFORE}(?=.{{1,100}} which may or may not have an negative impact))"
+    pattern=rf"(?:{HEAD}|\bort: |^{BEFORE}(?=.{{1,100}} which may or may not have an negative impact))"
     + r"(?P<reason>Some nodes were not assigned to the preferred execution providers)",
     kind=Kind.DEVICE_FALLBACK,
     scope=Scope.UNKNOWN,
@@ -44,6 +44,7 @@ SOME_NODES = Rule(
     matches=(
         _W
         + "session_state.cc:1327 VerifyEachNodeIsAssignedToAnEp] Some nodes were not assigned to the preferred execution providers which may or may not have an negative impact on performance.",
+        "2026-01-01T00:00:00.243882Z  INFO ort: Some nodes were not assigned to the preferred execution providers which may or may not have an negative impact on performance.",
         "Some nodes were not assigned to the preferred execution providers which may or may not have an negative impact on performance. e.g. ORT explicitly assigns shape related ops to CPU to improve perf.",
     ),
     ignores=("Some nodes were not assigned to the preferred zone",),

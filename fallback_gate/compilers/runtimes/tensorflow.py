@@ -4,10 +4,11 @@ r"""tensorflow: TensorFlow with AutoGraph and XLA (`tf.function`, `jit_compile=T
     I0000 00:00:1795999573.9   14696 compilability_check_util.cc:62] Found uncompilable node PyFunc (op PyFunc): No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices ...
 
 **What falls back.** A function that AutoGraph can't transform runs as plain Python while it is traced. With
-auto-clustering, an operator that XLA lacks stays outside the clusters; with `jit_compile=True` it is an error, as is a shape that
-depends on data. Keras turns the compile of a whole model off for one layer that XLA can't take, with a Python warning.
+auto-clustering, an operator that XLA lacks stays outside the clusters, and a cluster that it can't compile runs by
+TensorFlow's kernels; with `jit_compile=True` it is an error, as is a shape that depends on data. Keras turns the
+compile of a whole model off for one layer that XLA can't take, with a Python warning.
 
-**At which setting it speaks.** AutoGraph: a warning. Clusters: `TF_CPP_VMODULE=mark_for_compilation_pass=2`
+**At which setting it speaks.** AutoGraph and clusters that failed: a warning. Clusters: `TF_CPP_VMODULE=mark_for_compilation_pass=2`
 counts the operators outside, `...=5,compilability_check_util=5` names each node with its reason.
 
 **When it is silent.** By default, on clusters: `Compiled cluster using XLA!` is printed once a process, and
@@ -31,7 +32,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, UNCLUSTERED, UNCOMPILABLE
+from fallback_gate.compilers.runtimes.tensorflow_clusters import NAME, NOT_COMPILED, UNCLUSTERED, UNCOMPILABLE
 from fallback_gate.compilers.runtimes.tensorflow_conversion import NO_JIT, NOT_CONVERTED
 from fallback_gate.compilers.shared import called
 from fallback_gate.model import Kind, Proof, Report, Scope, State
@@ -220,6 +221,7 @@ RULES = (
     NO_JIT,
     UNCOMPILABLE,
     UNCLUSTERED,
+    NOT_COMPILED,
     NO_DEVICE,
     NO_GPU,
     CUDNN_FALLBACK,

@@ -130,3 +130,21 @@ UNCLUSTERED = Rule(
     ),
     read=unclustered,
 )
+
+NOT_COMPILED = Rule(
+    id="tensorflow/cluster-not-compiled",
+    compiler=NAME,
+    anchor=("Falling back to TF function call.",),
+    pattern=r"(?:\] Compilation failed: ?(?P<reason>\S.{0,1000}?)\.? {1,2}|^(?!.{0,300}Compilation failed:)[^\x22]{0,300}\.  )Falling back to TF function call\.",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.UNKNOWN,
+    meaning="XLA could not compile a cluster: its operators run one by one by TensorFlow's kernels, for good.",
+    help="The line gives XLA's reason: a compiler that this build lacks, or an operation that it does not implement.",
+    seen_in="2.9 and 2.17 (public threads), 2.1 to 2.20 (source), WARNING, once a cluster",
+    matches=(
+        "2022-04-29 12:25:31.051195: W tensorflow/compiler/jit/kernels/xla_ops.cc:436] Compilation failed:UNIMPLEMENTED: Could not find compiler for platform CUDA: NOT_FOUND: could not find registered compiler for platform CUDA -- was support for that platform linked in?.  Falling back to TF function call.",
+        "W0000 00:00:1795998201.0    1221 xla_ops.cc:799] Compilation failed:UNIMPLEMENTED: Dynamic padder.  Falling back to TF function call.",
+        "=================.  Falling back to TF function call.",
+    ),
+    ignores=('LOG(WARNING) << "Compilation failed:" << status << ".  Falling back to TF function call.";',),
+)

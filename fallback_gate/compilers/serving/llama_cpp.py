@@ -5,7 +5,7 @@ r"""llama.cpp: ggml's layers, operators and graphs that are not on the device th
 
 **What falls back.** No GPU is found and all layers stay on the CPU. Flash attention, or another fused
 operator, is switched off, runs on the CPU, or its kernel for this type of cache was not built. An adapter's tensor
-or a sampler stays on the CPU. CUDA graphs are not used.
+or a sampler stays on the CPU. CUDA graphs are not used. Under Ollama, layers that do not fit the GPU's memory.
 
 **At which setting it speaks.** By default; the reason why CUDA graphs or Vulkan's matrix cores are off, and a
 weight that is copied to another device, need `-v`.
@@ -28,7 +28,7 @@ from re import Match
 
 from fallback_gate.compilers.matching import by_groups
 from fallback_gate.compilers.rule import Evidence, Marker, Reader, Rule
-from fallback_gate.compilers.serving import llama_cpp_operators
+from fallback_gate.compilers.serving import llama_cpp_ollama, llama_cpp_operators
 from fallback_gate.compilers.serving.llama_cpp_operators import NAME
 from fallback_gate.compilers.serving.llama_cpp_operators import OPENS as _OPENS
 from fallback_gate.compilers.shared import called
@@ -239,6 +239,7 @@ READER = Reader(
         CUDA_GRAPH,
         ATTENTION,
         *llama_cpp_operators.RULES,
+        llama_cpp_ollama.LAYERS_LEFT,
     ),
     markers=(LOADED,),
     required=REQUIRED,

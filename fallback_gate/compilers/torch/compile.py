@@ -54,6 +54,7 @@ from fallback_gate.compilers.torch import (
     cache,
     chained,
     cudagraphs,
+    cut_short,
     ddp,
     dynamo_rules,
     inductor_rules,
@@ -71,6 +72,7 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
     """The fallbacks that only all of a process's lines tell together."""
     yield from trace_proof.conclude(evidence)
     yield from passed_over.conclude(evidence)
+    yield from cut_short.conclude(evidence)
 
 
 READER = Reader(
@@ -82,6 +84,7 @@ READER = Reader(
         chained.MARKER,
         cudagraphs.UNSORTED,
         *backwards.MARKERS,
+        *cut_short.MARKERS,
         ddp.MARKER,
         passed_over.LIBRARY_MODULE,
         passed_over.CALLED_BY_OTHERS,

@@ -26,6 +26,13 @@ _CHECKED = Pattern(r'"torch\.ops\.(?P<op>\w+\.\w+\.\w+)"')
 _OVERLOAD = Pattern(
     r"(?P<op>\w+?)_(?P<name>[A-Z]\w*|stable|dim|values?|src|two|generator|low|dtype|float|int|correction)$"
 )
+_MOST_BETWEEN = 24  # lines
+_SOURCE = Pattern(
+    r"// Topologically Sorted Source Nodes: \[[^\]]*\], Original ATen: \[(?P<op>\w+\.\w+)\]\s*$"
+)
+_MADE = Pattern(
+    r"AtenTensorHandle \w+_handle;|\(&\w+_handle\)\);|RAIIAtenTensorHandle \w+\(|\bint_array_\d+\[\] = "
+)
 
 
 def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -41,7 +48,7 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     shim = found["op"]
     if shim is None:
         reason = "the C++ wrapper calls it through the proxy executor"
-        told = _result_of(record, log, code)
+        told = _result_of(record, log, code) or _source_of(record)
         if told:
             yield of_operator(rule, record, log, told, scope=Scope.OPERATOR, reason=reason, at_least=True)
         else:
@@ -80,6 +87,16 @@ def _result_of(record: Record, log: LogRecord | None, code: str) -> str | None:
         checked = _CHECKED_RESULT.search(line)
         if checked and re.search(rf"\b{checked['buffer']}\b", code):
             return checked["op"]
+    return None
+
+
+def _source_of(record: Record) -> str | None:
+    """The operator that the comment above a call names, where it names one: only the call's results are made between."""
+    for text, _ in record.preceding(_MOST_BETWEEN):
+        if found := _SOURCE.search(text):
+            return found["op"]
+        if not _MADE.search(text):
+            return None
     return None
 
 

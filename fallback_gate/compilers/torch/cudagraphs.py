@@ -62,6 +62,7 @@ _REASON_GIVEN = re.compile(rb'cudagraph_skip_reason\\*": *(?!null)')
 
 def _skip(rule: Rule, record: Record, log: LogRecord, reason: str, stack: UserStack) -> Report:
     """A skip for a reason, in which PyTorch may have wrapped another one."""
+    reason = re.sub(r" {2,}\w{1,60}\.py:\d{1,6}$", "", reason.rstrip())  # rich's column at the right
     reason = re.sub(
         r"(?:(?:skipping|disabling) cudagraphs? (?:for backward )?due to )+", "", reason.strip().rstrip(".")
     )
@@ -194,6 +195,7 @@ CUDAGRAPH_SKIP = Rule(
     seen_in="2.11 and 2.13, WARNING; 2.7 and 2.10 (run) without any prefix, in 2.1 to 2.10 (source) of perf_hints",
     matches=(
         "skipping cudagraphs due to mutated inputs (1 instances). Found from : ",
+        "[12:00:00] WARNING  skipping cudagraphs due to mutated inputs (1       cudagraph_trees.py:1234",
         "W"
         + _OPENS.replace("cudagraphs", "perf_hints")
         + "skipping cudagraphs due to mutated inputs (1 instances)",
@@ -207,7 +209,10 @@ CUDAGRAPH_SKIP = Rule(
         + _OPENS
         + "skipping cudagraphs due to skipping cudagraphs due to cpu device (arg1_1). Found from : ",
     ),
-    ignores=("# skipping cudagraphs due to mutated inputs",),
+    ignores=(
+        "# skipping cudagraphs due to mutated inputs",
+        "WARNING: we saw skipping cudagraphs due to mutated inputs",
+    ),
     read=skipped_cudagraph,
 )
 

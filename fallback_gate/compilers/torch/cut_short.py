@@ -2,6 +2,9 @@
 
 The whole frame, where it was not traced at all; or the rest of it, behind a last graph. Up to 2.8 the latter is told
 at DEBUG only (`left_open` keeps such a frame from passing at INFO), later in the record of the break.
+
+That record tells the function that broke. Where Dynamo was inside of another one, which it had begun with, the rest of
+that one is left to eager: its start tells which.
 """
 
 from __future__ import annotations
@@ -10,12 +13,22 @@ from collections.abc import Iterable
 from itertools import takewhile
 from re import Match
 
-from fallback_gate.compilers.rule import Rule
+from fallback_gate.compilers.rule import Evidence, Marker, Rule, Sighting
 from fallback_gate.compilers.torch.frames import LONGEST_ERROR, of_frame
-from fallback_gate.compilers.torch.graph_breaks import HELP
-from fallback_gate.compilers.torch.log import NAME, RAISED, base, messages, opened
+from fallback_gate.compilers.torch.graph_breaks import (
+    HEADER,
+    HELP,
+    LONGEST_BREAK,
+    NEXT_BREAK,
+    REST_OF_FUNCTION,
+    left_the_rest,
+)
+from fallback_gate.compilers.torch.log import NAME, RAISED, base, further, messages, opened
+from fallback_gate.compilers.torch.trace import Metrics, compile_id_of, metadata, rank_of
 from fallback_gate.compilers.torch.user_stack import told_by, user_stack
-from fallback_gate.model import Kind, Report, Scope
+from fallback_gate.compilers.torch.wrapper import payload
+from fallback_gate.model import Kind, Location, Report, Scope
+from fallback_gate.model.names import function
 from fallback_gate.patterns import Pattern
 from fallback_gate.scan.record import Record
 
@@ -57,6 +70,60 @@ def left_to_eager(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
             **told_by(stack),
             reason=cause or "torch.compile cannot resume from this graph break",
         )
+
+
+def _rest_left(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The frame that was traced, and the function that broke."""
+    log = opened(record.text, match, "graph_breaks")
+    if log and log.prefix:
+        lines = tuple(said for said, _ in further(record, log, LONGEST_BREAK, NEXT_BREAK))
+        if broke := left_the_rest(match["file"], int(match["line"]), lines):
+            yield Sighting(marker.id, record.position, (log.frame, broke), log.pid, None, log.when)
+
+
+def _rest_left_in_trace(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
+    """The same, of a structured trace, whose payload is the text of the log."""
+    found = metadata(record)
+    lines = tuple(line.text for line in payload(record, LONGEST_BREAK)) if found else ()
+    header = _HEADER.match(lines[0]) if lines else None
+    broke = left_the_rest(header["file"], int(header["line"]), lines[1:]) if header else None
+    if found and broke:
+        log, said = found
+        facts = (compile_id_of(said), broke)
+        yield Sighting(marker.id, record.position, facts, log.pid, rank_of(said), log.when)
+
+
+def conclude(evidence: Evidence) -> Iterable[Report]:
+    """The functions whose rest runs in eager since Dynamo can't resume in what they called."""
+    begun = {cid.split("_")[0]: (name, place) for cid, name, place in evidence.of("torch/trace-started")}
+    for facts in evidence.of("torch-trace/frame-done"):
+        of = Metrics(*facts)
+        if of.name:
+            begun.setdefault(of.compile_id.split("_")[0], (of.name, f"{of.file}:{of.line}"))
+    for (frame, broke), at in evidence.facts.get(_REST_LEFT, {}).items():
+        name, place = begun.get(frame, (broke, ""))
+        if broke not in ("*", function(name)):
+            yield _rest_of(function(name), place, broke, at, frame)
+
+
+def _rest_of(name: str, place: str, broke: str, at: int, frame: str) -> Report:
+    file, _, line = place.rpartition(":")
+    return Report(
+        id=REST_OF_FUNCTION,
+        compiler=NAME,
+        kind=Kind.EAGER_FRAME,
+        scope=Scope.REGION,
+        op=name,
+        position=at,
+        text=f"[{frame}] {name}: Dynamo cannot resume behind the break in {broke}",
+        names=(name,),
+        stack=(name,),
+        files=(file,),
+        location=Location(file, int(line) if line.isdecimal() and len(line) < 10 else None, name),
+        reason=f"Dynamo cannot resume behind the break in {broke}: the rest of the function runs in eager",
+        help=HELP,
+        compile_id=frame,
+    )
 
 
 _PREFIX = "V1130 15:14:37.112000 19357 torch/_dynamo/convert_frame.py:2409] [2/0] "
@@ -104,6 +171,44 @@ STOPPED_SHORT = Rule(
         + "COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack=[<FrameSummary file /app/speech.py, line 17 in forward>], graph_break=False)",
     ),
     read=stopped_short,
+)
+
+_REST_LEFT = "torch/rest-left"
+_HEADER = Pattern(HEADER)
+_IN_TRACE = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
+_SHOWS = "The rest of a function runs in eager, perhaps of one that called the one that broke."
+MARKERS = (
+    Marker(
+        id=_REST_LEFT,
+        compiler=NAME,
+        anchor=("Graph break",),
+        pattern=HEADER,
+        shows=_SHOWS,
+        seen_in="2.11 (run), 2.10 to 2.14, artifact graph_breaks",
+        matches=(
+            f"{_PREFIX}[__graph_breaks] Graph break in user code at /app/moe/breaks.py:64\n"
+            f"{_PREFIX}[__graph_breaks] Graph Break Reason: Encountered graph break that we cannot resume from. "
+            "Compiling up to the previous resumable state, then skipping the rest of the function. Graph break "
+            "encountered:",
+        ),
+        ignores=(f"{_PREFIX}[__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",),
+        read=_rest_left,
+    ),
+    Marker(
+        id=_REST_LEFT,
+        compiler=NAME,
+        anchor=("dynamo_graph_break_reason",),
+        pattern=r'\{"artifact": \{"name": "dynamo_graph_break_reason"',
+        shows=_SHOWS,
+        seen_in="2.11 (run), structured trace",
+        matches=(
+            f'{_IN_TRACE}{{"artifact": {{"name": "dynamo_graph_break_reason"}}, "frame_id": 0, "frame_compile_id": 0}}\n'
+            "\tGraph break in user code at /app/moe/breaks.py:64\n"
+            "\tGraph Break Reason: Encountered graph break that we cannot resume from. Compiling up to the previous "
+            "resumable state, then skipping the rest of the function. Graph break encountered:",
+        ),
+        read=_rest_left_in_trace,
+    ),
 )
 
 RULES = (LEFT_TO_EAGER, STOPPED_SHORT)

@@ -12,7 +12,7 @@ from re import Match
 from typing import Any
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import unprefixed
+from fallback_gate.compilers.torch import own_graphs, unprefixed
 from fallback_gate.compilers.torch.at_exit import stands_behind_an_exception
 from fallback_gate.compilers.torch.breaking_call import failed_call, offending_call
 from fallback_gate.compilers.torch.log import RAISED, LogRecord, base, messages, opened, parse
@@ -117,6 +117,13 @@ def recompile_limit(rule: Rule, record: Record, match: Match[str]) -> Iterable[R
     yield base(rule, record, log, **told_by(stack), scope=scope, reason=reason)
 
 
+_CODE_FOLLOWS = (  # in an exception's text, the fullest first: Dynamo's, and those of a guard on data
+    "from user code",
+    "User Stack (most recent call last):",
+    "The following call raised this error:",
+)
+
+
 def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An exception of the compiler that ended the program: the last lines of a Python traceback."""
     if parse(record.text) or unprefixed.of_old_break(record):
@@ -144,8 +151,8 @@ def raised(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         elif RAISED.match(line) or line.startswith("Traceback "):
             break
         lines.append(line)
-    at = next((i for i, line in enumerate(lines) if line.startswith("from user code")), len(lines))
-    stack = user_stack(lines[at + 1 :])
+    follows = (i for words in _CODE_FOLLOWS for i, line in enumerate(lines) if line.startswith(words))
+    stack = user_stack(lines[next(follows, len(lines)) + 1 :])
     if not stack.innermost and (quoted := frames(_quoted_frames(lines))):
         stack = stack.within(quoted[0])
     called = offending_call(said, lines)
@@ -179,9 +186,15 @@ def _quoted_frames(lines: Iterable[str]) -> Iterator[str]:
 def backend(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph handed to a back end that generates no code: all of it runs operator by operator."""
     log = opened(record.text, match, None)
-    if log:
-        name = match["backend"]
-        yield base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
+    if not log:
+        return
+    name = match["backend"]
+    own = own_graphs.operator_before(record, log) if name == "eager" else None
+    report = base(rule, record, log, "*", reason=f"backend={name}: the graph runs in eager")
+    if own == own_graphs.UNFUSED:
+        yield own_graphs.as_unfused(report)
+    elif not own:
+        yield report
 
 
 def nothing_traced(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:

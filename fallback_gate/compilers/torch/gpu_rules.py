@@ -1,6 +1,9 @@
 """Room 3: messages of Inductor that only a GPU gives: no autotuning, no bfloat16, no fast path of CUDA graph trees.
 
 `compile` is the manual page. Read in the source of 2.7 and 2.14: https://github.com/pytorch/pytorch, `torch/_inductor`.
+
+That a GPU is too small or too old for max_autotune_gemm is said of each program with a matrix product, whether or not
+it asked for max_autotune: Inductor looks at the GPU first. Where it was asked for, other operators are tuned nearby.
 """
 
 from __future__ import annotations
@@ -27,6 +30,12 @@ def _of(op: str, *names: str) -> Callable[[Rule, Record, Match[str]], Iterable[R
             yield base(rule, record, log, op)._replace(names=names_, reason=match["reason"])
 
     return read
+
+
+def _not_tuned(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """Matrix products without tuning, where somebody asked for it."""
+    if not match["gpu"] or record.is_near(b"AUTOTUNE "):
+        yield from _of("mm", "aten::mm", "gemm")(rule, record, match)
 
 
 PENDING = Rule(
@@ -56,8 +65,8 @@ NO_AUTOTUNING = Rule(
         "All autotuning benchmarks failed",
         "during collective benchmarking",
     ),
-    pattern=r"(?P<reason>Not enough SMs to use max_autotune_gemm mode"
-    r"|GPU arch does not support max_autotune_gemm mode usage"
+    pattern=r"(?P<reason>(?P<gpu>Not enough SMs to use max_autotune_gemm mode"
+    r"|GPU arch does not support max_autotune_gemm mode usage)"
     r"|All autotuning benchmarks failed \(timing=inf\).{1,200}"
     r"|At least one choice failed or timed out during collective benchmarking\. Falling back)",
     kind=Kind.UNTUNED_CONFIG,
@@ -66,16 +75,22 @@ NO_AUTOTUNING = Rule(
     help="Leave max_autotune off on this GPU, or give it GEMM back ends that it has; look at the choices that failed.",
     seen_in="2.0 to 2.14 (source), WARNING",
     matches=(
-        _W + "utils.py:1250] [0/0] Not enough SMs to use max_autotune_gemm mode",
-        _W + "utils.py:1799] [0/0] GPU arch does not support max_autotune_gemm mode usage",
+        _W
+        + "utils.py:1250] [0/0] Not enough SMs to use max_autotune_gemm mode\nAUTOTUNE convolution(8x3x224x224, 64x3x7x7)",
+        _W
+        + "utils.py:1799] [0/0] GPU arch does not support max_autotune_gemm mode usage\nAUTOTUNE flex_attention(1x16x64x64)",
         _W
         + "select_algorithm.py:4254] [0/0] All autotuning benchmarks failed (timing=inf). Falling back to ExternKernelCaller: extern_mm",
         _W
         + "select_algorithm.py:4571] [0/0] At least one choice failed or timed out during collective benchmarking. Falling back to default implementation.",
     ),
-    ignores=("Not enough SMs to use max_autotune_gemm mode",),
+    ignores=(
+        "Not enough SMs to use max_autotune_gemm mode",
+        _W + "utils.py:1250] [0/0] Not enough SMs to use max_autotune_gemm mode",
+        _W + "utils.py:1799] [0/0] GPU arch does not support max_autotune_gemm mode usage",
+    ),
     at_least=True,
-    read=_of("mm", "aten::mm", "gemm"),
+    read=_not_tuned,
 )
 
 NOT_OVERLAPPED = Rule(

@@ -50,7 +50,8 @@ HELP = (
     "into an error while you work. https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html"
 )
 
-_NEXT_BREAK = ("Graph break in user code at ", "Graph break (user stack suppressed ")
+NEXT_BREAK = ("Graph break in user code at ", "Graph break (user stack suppressed ")
+_TOLD_BEFORE = "user stack suppressed"
 _ENVELOPING_REASON = Pattern(
     r"Encountered graph break when attempting|Failed to handle graph break gracefully"
     r"|Encountered graph break that we cannot resume from"
@@ -64,7 +65,7 @@ _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line 
 def graph_break(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A graph-break record: the break, and the frame that was given up because of it, if any."""
     if log := opened(record.text, match, "graph_breaks"):
-        lines = list(further(record, log, LONGEST_BREAK, _NEXT_BREAK))
+        lines = list(further(record, log, LONGEST_BREAK, NEXT_BREAK))
         if not log.prefix:
             lines = unprefixed.flush_left(lines)
     elif log := unprefixed.unprefixed(record, match, unprefixed.BREAK, "graph_breaks"):
@@ -85,7 +86,9 @@ def break_reports(
         return
     first, *others = told
     event = base(rule, record, log, **first.facts)
-    yield event
+    # in a library: the first time it was told with the user's function
+    again = event.op == "*" and _TOLD_BEFORE in match[0] and is_library(match["file"])
+    yield event._replace(hint=True) if again else event
     for facts, at in others:
         one = event._replace(**facts)
         yield one if at is None else one._replace(position=record.position_at(lines[at][1]), text=text[at])
@@ -135,6 +138,17 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
     return told
 
 
+def left_the_rest(file: str, line: int, text: tuple[str, ...]) -> str | None:
+    """The function that a break's text says to leave the rest of to eager; None where it says no such thing."""
+    if not any(_REST_IS_EAGER in said for said in text[:3]):
+        return None
+    told = (one.facts for one in _told(file, line, text))
+    return next((facts["op"] for facts in told if facts.get("id") == REST_OF_FUNCTION), None)
+
+
+REST_OF_FUNCTION = "torch/rest-of-function-eager"
+
+
 def _given_up(text: tuple[str, ...], broke: dict[str, Any], why: str) -> _Told | None:
     """The frame that a break's text gives up: which one, or how much of the function that broke."""
     reason = broke["reason"] or ""
@@ -159,7 +173,7 @@ def _given_up(text: tuple[str, ...], broke: dict[str, Any], why: str) -> _Told |
     if any(_REST_IS_EAGER in said for said in text[:3]):
         why = f"Dynamo cannot resume here: the rest of the function runs in eager ({reason})"
         op = broke["location"].function or "*"
-        return _Told(_in_eager("torch/rest-of-function-eager", why, op=op))
+        return _Told(_in_eager(REST_OF_FUNCTION, why, op=op))
     return None
 
 

@@ -50,6 +50,24 @@ def names_of(name: str) -> tuple[str, tuple[str, ...]]:
     return op, tuple(dict.fromkeys((op, said, *functional)))
 
 
+def of_named(rule: Rule, record: Record, log: LogRecord | None, name: str, **facts: Any) -> Report:
+    """The same, where the message names no more than that: an operator that runs another one may be any of them."""
+    report = of_operator(rule, record, log, name, **facts)
+    return report._replace(scope=Scope.REGION, hint=True) if _RUNS_ANOTHER.search(name) else report
+
+
+_RUNS_ANOTHER = Pattern(r"\bhigher_order\.(?:graphsafe_)?run_(?:with|and_save)_rng_state\b")
+
+
+def of_call(rule: Rule, record: Record, log: LogRecord | None, found: Match[str], **facts: Any) -> Report:
+    """A report of a call in generated code: where it runs another operator, which is its first argument, of that one."""
+    runs, name = found["runs"], found["op"]
+    if not runs or not _RUNS_ANOTHER.search(name):
+        return of_named(rule, record, log, name, **facts)
+    report = of_operator(rule, record, log, runs, **facts)
+    return report._replace(names=(*report.names, *names_of(name)[1]))
+
+
 def is_compute(name: str) -> bool:
     """Whether a call of the operator stands in for a kernel that was not generated."""
     return not plain(name).startswith(_BY_DESIGN)
@@ -64,7 +82,7 @@ def hinted(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     if name == "None":
         yield base(rule, record, log, "*", Scope.UNKNOWN, reason="PyTorch 2.4 does not name the operator")
     elif is_compute(name):
-        yield of_operator(rule, record, log, name, reason="Inductor has no code for it: FallbackKernel")
+        yield of_named(rule, record, log, name, reason="Inductor has no code for it: FallbackKernel")
 
 
 def implicit(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -97,7 +115,7 @@ def scheduled(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]
     if name is None:
         yield base(rule, record, log, "*", Scope.UNKNOWN, reason=reason)
     elif is_compute(name):
-        yield of_operator(rule, record, log, name, scope=Scope.OPERATOR, reason=reason)
+        yield of_named(rule, record, log, name, scope=Scope.OPERATOR, reason=reason)
 
 
 _PYTHON_KERNEL = Pattern(r"\s*python_kernel_name='?(?P<op>[\w.:]+)'?,")
@@ -108,7 +126,7 @@ def fused(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """A node of the post-fusion dump whose kernel is an operator, not generated code."""
     log = parse(record.text)
     if log and log.artifact in ("ir_post_fusion", "ir_pre_fusion") and is_compute(match["op"]):
-        yield of_operator(rule, record, log, match["op"], reason="the node's kernel is an ATen call")
+        yield of_named(rule, record, log, match["op"], reason="the node's kernel is an ATen call")
 
 
 def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
@@ -119,11 +137,11 @@ def called(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     code = log.message if log else record.text[1:]  # the payload of a structured trace starts with a tab
     found = _CALL.match(code)
     if found and is_compute(found["op"]):
-        yield of_operator(
+        yield of_call(
             rule,
             record,
             log,
-            found["op"],
+            found,
             compile_id=None if log else compile_around(record),
             site=f"{log.frame if log else record.position} {code.strip()[:200]}",
             reason="the generated wrapper calls it: no kernel was generated",
@@ -140,11 +158,11 @@ def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Ite
         for line in lines(record, LONGEST_WRAPPER):
             found = _CALL.match(line.text)
             if found and is_compute(found["op"]):
-                yield of_operator(
+                yield of_call(
                     rule,
                     record,
                     log,
-                    found["op"],
+                    found,
                     position=record.position_at(line.at),
                     text=line.text,
                     site=line.text.strip()[:200],
@@ -155,7 +173,7 @@ def called_where_formatted(rule: Rule, record: Record, match: Match[str]) -> Ite
 LONGEST_WRAPPER = 50_000  # lines
 _CALL = Pattern(  # where a line was cut or folded, it may end with the name
     r"(?:\s+|(?=buf\d))(?:[\w(][\w ,()]*= *)?"
-    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)(?:\(|$)"
+    r"(?P<op>torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+_(?:\.\w+)?|aten\.(?!\w*_?out\b)\w+(?:\.(?!\w*out\b)\w+)?)(?:\((?P<runs>torch\.ops\.\w+\.\w+(?:\.\w+)?)?|$)"
 )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fallback_gate.compilers.rule import Rule
-from fallback_gate.compilers.torch import cpp_wrapper, cudagraphs, gpu_rules, host, inductor
+from fallback_gate.compilers.torch import cpp_wrapper, cudagraphs, gpu_rules, host, inductor, own_graphs
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.model import Kind, Scope
 
@@ -188,7 +188,7 @@ FLEX = Rule(
     kind=Kind.REFERENCE_KERNEL,
     scope=Scope.OPERATOR,
     meaning="flex_attention runs outside a compiled region: unfused, with the full score matrix in memory.",
-    help="Compile the caller, or call torch.compile(flex_attention); look for a graph break above it.",
+    help=own_graphs.HELP_UNFUSED,
     seen_in="2.11, a Python warning, once a process",
     matches=(
         "/opt/torch/nn/attention/flex_attention.py:1704: UserWarning: flex_attention called without torch.compile() - this will use an unfused implementation",

@@ -60,7 +60,7 @@ _FORMATTED = Pattern(
 )
 _SAID = (
     r"(?:Graph break (?:\(user stack suppressed [\w ]{1,40}\) )?in user code at "
-    r"|Output code: *(?: \w+\.py:\d{1,6})? *$|torch\._dynamo hit config\.)"
+    r"|Output code: *(?: \w+\.py:\d{1,6})? *$|torch\._dynamo hit config\.|(?:skipp|disabl)ing cudagraphs? )"
 )
 _SAYS = Pattern(_SAID)
 _UNNAMED = Pattern(

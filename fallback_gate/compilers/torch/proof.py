@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallback_gate.compilers.rule import Evidence
-from fallback_gate.compilers.torch import backwards, cache, ddp, trace_proof
+from fallback_gate.compilers.torch import backwards, cache, ddp, own_graphs, trace_proof
 from fallback_gate.compilers.torch.cudagraphs import partitions
 from fallback_gate.compilers.torch.left_open import errors, left_open
 from fallback_gate.compilers.torch.passed_over import perhaps_in_eager
@@ -37,7 +37,9 @@ class _Facts(NamedTuple):
 
     started: dict[str, str]  # frame id -> "function file:line"
     done: set[str]
-    backends: dict[str, str]  # compile id -> back end; not of an attempt that was given up
+    backends: dict[
+        str, str
+    ]  # compile id -> back end; not of an attempt given up, nor of PyTorch's own graphs
     returned: set[str]
     listed: tuple[str, ...]  # "function file:line", as each list at exit names it
     cut: bool
@@ -48,16 +50,16 @@ class _Facts(NamedTuple):
         lists = evidence.of("torch/frames-listed")
         attempts = {cid for cid, *_ in evidence.of("torch/trace-started")}
         returned = {cid for cid, _ in evidence.of("torch/backend-done")}
+        started = evidence.of("torch/trace-started")
+        own = {cid.split("_")[0] for cid, _, place in started if own_graphs.operator_of(place)}
         return cls(
-            started={
-                cid.split("_")[0]: f"{name} {place}"
-                for cid, name, place in evidence.of("torch/trace-started")
-            },
+            started={cid.split("_")[0]: f"{name} {place}" for cid, name, place in started},
             done={cid.split("_")[0] for cid, _ in evidence.of("torch/trace-done")},
             backends={
                 fact[0]: fact[1]
                 for fact in evidence.of("torch/backend-called")
-                if fact[0] in returned or _next_attempt(fact[0]) not in attempts
+                if (fact[0] in returned or _next_attempt(fact[0]) not in attempts)
+                and not (fact[1] == "eager" and fact[0].split("_")[0] in own)
             },
             returned=returned,
             listed=tuple(frame for _, *named in sorted(lists) for frame in named),

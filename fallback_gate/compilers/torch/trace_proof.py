@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fallback_gate.compilers.rule import Evidence
+from fallback_gate.compilers.torch import own_graphs
 from fallback_gate.compilers.torch.graph_breaks import HELP
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.trace import LIMITS, LONGEST_ID, Metrics
@@ -52,12 +53,19 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
     for (compile_id, error, said), at in evidence.facts.get("torch-trace/backward-failed", {}).items():
         known = names.get(compile_id.split("/")[0]) or Metrics(compile_id, *[""] * 9)
         yield _frame("torch/compile-error", Kind.COMPILE_ERROR, known, at, f"{error} in the backward: {said}")
-    yield from _without_code(evidence, {m.compile_id for m in done if not m.inductor} - _failed(done))
+    not_inductor = {m.compile_id for m in done if not m.inductor} - _failed(done)
+    yield from _without_code(evidence, not_inductor, _own(done))
 
 
 def _failed(done: Iterable[Metrics]) -> set[str]:
     """The frames that got no code, since their compile failed: all that they have run in eager, as is told."""
     return {m.compile_id for m in done if m.name and m.fail_type and not m.counted}
+
+
+def _own(done: Iterable[Metrics]) -> dict[str, str]:
+    """The graphs that PyTorch gives to the back end eager by itself: of which operator."""
+    made_by = {m.compile_id: own_graphs.operator_of(m.file) for m in done if not m.inductor}
+    return {compile_id: operator for compile_id, operator in made_by.items() if operator}
 
 
 def _frame(
@@ -83,23 +91,28 @@ def _frame(
     )
 
 
-def _without_code(evidence: Evidence, not_inductor: set[str]) -> Iterable[Report]:
+def _without_code(evidence: Evidence, not_inductor: set[str], own: Mapping[str, str]) -> Iterable[Report]:
     """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
     without = not_inductor - {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
     for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
-        if compile_id in without:
-            yield Report(
-                id="torch/eager-backend",
-                compiler=NAME,
-                kind=Kind.EAGER_FRAME,
-                scope=Scope.PROGRAM,
-                op="*",
-                position=at,
-                text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
-                reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
-                help="Use backend='inductor' (the default) for what is released.",
-                compile_id=compile_id[:LONGEST_ID],
-            )
+        if compile_id not in without:
+            continue
+        report = Report(
+            id="torch/eager-backend",
+            compiler=NAME,
+            kind=Kind.EAGER_FRAME,
+            scope=Scope.PROGRAM,
+            op="*",
+            position=at,
+            text=f"dynamo_output_graph of [{compile_id}], and no inductor_output_code",
+            reason="the back end is not Inductor (eager, aot_eager or one with a log of its own)",
+            help="Use backend='inductor' (the default) for what is released.",
+            compile_id=compile_id[:LONGEST_ID],
+        )
+        if own.get(compile_id) == own_graphs.UNFUSED:
+            yield own_graphs.as_unfused(report)
+        elif compile_id not in own:
+            yield report
 
 
 def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
@@ -128,12 +141,12 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof] | None:
     else:
         why = "no artifact in the structured trace: before 2.6 PyTorch writes no graph break into it"
         proof[Kind.GRAPH_BREAK] = Proof(State.UNPROVEN, why, None, "TORCH_LOGS=graph_breaks")
-    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, _failed(metrics), line)
+    proof[Kind.OP_FALLBACK] = _op_fallback(evidence, _failed(metrics) | _own(metrics).keys(), line)
     return proof
 
 
-def _op_fallback(evidence: Evidence, failed: set[str], line: int | None) -> Proof:
-    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")} - failed
+def _op_fallback(evidence: Evidence, without: set[str], line: int | None) -> Proof:
+    graphs = {compile_id for compile_id, _ in evidence.of("torch-trace/graph")} - without
     written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
     if not graphs:
         return Proof(State.UNPROVEN, "no graph was handed to a back end")
