@@ -37,7 +37,9 @@ NAME = "openvino"
 LONGEST = 50_000  # lines of one printed graph
 MOST_KEYS = 30  # of one node, each on a line of its own
 
-ROW = Pattern(r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+[a-z]\w{0,20}\s+(?P<name>\S.*)$")
+ROW = Pattern(
+    r"^\s{1,8}(?P<type>[A-Z]\w{0,60})\s+(?P<how>[a-z]\w{0,60})\s+(?P<precision>[a-z]\w{0,20})\s+(?P<name>\S.*)$"
+)
 _COUNTED = Pattern(r"\bStatus\.\w+\s|\b(?:EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s")
 _TIMED = Pattern(r"\bexecType: ?\S+\s+realTime(?: \(ms\))?: ?(?P<time>\d+(?:\.\d+)?)")
 _TOTAL = Pattern(r"^Total (?:CPU )?time:\s*(?:(?P<time>\d+(?:\.\d+)?) milliseconds)?")
