@@ -82,6 +82,7 @@ MODULES = (  # that declare a `READER`, or several in `READERS`
     "edge.vela",
     "edge.rknn",
     "edge.tidl",
+    "edge.tpu_mlir",
     "edge.vitis_ai",
     "edge.mnn",
     "edge.nncase",

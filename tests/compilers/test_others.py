@@ -57,6 +57,13 @@ NAMED = [
         "device_fallback",
         "top_k",
     ),
+    ("tpu_mlir", "RuntimeError: Op not support:{'DFT'}", "compile_error", "DFT"),
+    (
+        "tpu_mlir",
+        '%0:2 = "tpu.GenericCpu"(%arg0) {cpu_op_name = "topk", param = {K = 2 : i64}} : (tensor<1x8xf32>) loc(#loc6)',
+        "device_fallback",
+        "topk",
+    ),
     ("mnn", "[CoreML] The Creator Don't support type TopKV2.", "device_fallback", "TopKV2"),
     (
         "executorch",
@@ -448,6 +455,26 @@ def test_the_function_that_is_compiled_no_more_is_named(read: Read) -> None:
         Location("/app/net.py", None, "gate"),
     )
     assert (unnamed.op, unnamed.scope.value) == ("*", "unknown")
+
+
+def test_two_operators_on_the_cpu_are_two_places(read: Read) -> None:
+    line = '%{0} = "tpu.GenericCpu"(%arg0) {{cpu_op_name = "topk", param = {{K = 2 : i64}}}} : (tensor<1x8xf32>) loc(#loc{0})'
+    assert [report.site for report in read(line.format(6), line.format(7)).reports] == ["#loc6", "#loc7"]
+
+
+def test_the_step_that_failed_names_the_operator_that_made_it_fail(read: Read) -> None:
+    failed = "RuntimeError: [!Error]: tpuc-opt net.mlir --convert-top-to-tpu"
+    for why, names in (
+        (
+            "<unknown>:0: error: loc(\"y_Einsum\"): 'top.Einsum' op attribute 'mode' failed",
+            ("Einsum", "y_Einsum"),
+        ),
+        ("UNREACHABLE executed at /work/lib/Conversion/TopToTpu/CV18xx/TopK.cpp:25!", ("TopK",)),
+        ("UNREACHABLE executed at /work/lib/Conversion/TopToTpu/TopToTpuPass.cpp:1921!", ()),
+    ):
+        (report,) = read(why, "#0 0x0000560fe1f5fbd4 (/opt/tpuc-opt+0xcefbd4)", failed).reports
+        assert (report.names, report.site) == (names, "net.mlir")
+        assert report.scope.value == ("operator" if names else "program")
 
 
 def test_placeholders_are_no_work_for_tensorrt(read: Read) -> None:

@@ -100,7 +100,8 @@ NOT_BUILT_IN = Rule(
         "To use XPU inference, please compile with",
     ),
     pattern=r"(?:ValueError|RuntimeError): .{0,300}?(?P<reason>PaddlePaddle is not compiled with (?P<device>\w{1,40})"
-    r"|To use (?:Paddle-)?(?P<engine>TensorRT|XPU)(?: inference)?, please compile with [^.\x22]{1,80} first)",
+    r"|To use Paddle-(?P<engine>TensorRT), please compile with \w{1,40} first"
+    r"|To use (?P<other>XPU) inference, please compile with [^.\x22]{1,80} first)",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.PROGRAM,
     meaning="This build lacks the device or the engine that the program asks for: the program ended, or went on without it.",
@@ -113,7 +114,7 @@ NOT_BUILT_IN = Rule(
     ),
     read=lambda rule, record, match: (
         by_groups(rule, record, match)._replace(
-            op=match["device"] or match["engine"], names=(match["device"] or match["engine"],)
+            op=(lacks := match["device"] or match["engine"] or match["other"]), names=(lacks,)
         ),
     ),
 )

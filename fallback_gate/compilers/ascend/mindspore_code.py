@@ -82,7 +82,7 @@ def _item(lines: list[tuple[str, int]]) -> _Item:
 def _listed(record: Record) -> tuple[list[_Item], bool]:
     """The pieces of code that stay with the interpreter, and whether none is left after optimizing."""
     items: list[list[tuple[str, int]]] = []
-    left = None
+    left, blank = None, 0
     for line in record.following(MOST_LINES):
         if RECORD.match(line.text):
             break
@@ -91,7 +91,9 @@ def _listed(record: Record) -> tuple[list[_Item], bool]:
         elif _ITEM.match(line.text):
             items.append([])
         elif not items and not line.text.strip() and left is None:
-            break
+            blank += 1
+            if blank > 1:  # what PowerShell puts behind the first line of stderr ends with one
+                break
         elif items and (_RULER.match(line.text) or len(items[-1]) > 20):
             continue
         if items:

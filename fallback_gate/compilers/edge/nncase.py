@@ -12,7 +12,8 @@ went on without it. What the KPU lacks runs on the chip's CPU cores, and no line
 
 **What proves the end.** Nothing in the log.
 
-Wording seen in the source of 0.2 to 1.9 (https://github.com/kendryte/nncase), in public threads for 2.x.
+Seen in 1.9 for the K210 (run: a model that is not quantised runs on the CPU cores whole, without a line), wording from the
+source of 0.2 to 1.9 (https://github.com/kendryte/nncase) and from public threads for 2.x.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ NOT_IMPORTED = Rule(
     scope=Scope.OPERATOR,
     meaning="The importer lacks the operator: there is no kmodel.",
     help="Replace the operator in the model (onnxsim folds many), run it behind the model, or take a later nncase.",
-    seen_in="nncase 0.2 to 1.9 (source), 2.10 (public threads), an error",
+    seen_in="nncase 1.9 (run), 0.2 to 1.8 (source), 2.10 (public threads), an error",
     matches=(
         "Fatal: Not supported ONNX opcode: LogSoftmax",
         "Fatal: Not supported tflite opcode: LOGISTIC",
+        "RuntimeError: Not supported ONNX opcode: NonZero",
         "Unhandled exception. System.NotSupportedException: Not Supported Onnx op: Loop",
     ),
     ignores=(
@@ -72,5 +74,5 @@ READER = Reader(
     setting=SETTING,
     manual=__doc__,
     silent="partly: an operator that can't be imported is an error, one on the CPU cores is not told",
-    seen_in="nncase 0.1 to 1.9 (source), 2.10 (public threads)",
+    seen_in="nncase 1.9 (run), 0.1 to 1.8 (source), 2.10 (public threads)",
 )

@@ -20,7 +20,9 @@ from fallback_gate.scan.record import Record
 
 NAME = "iree"
 LONGEST = 500  # characters of a path
-PLACE = r"\"?:(?P<at>\d{1,9}):\d{1,9}\)?: "  # behind the file, see `file_of`
+PLACE = (
+    r":(?P<at>\d{1,9}):\d{1,9}\)?: "  # behind the file and, in `loc("m.py":8:0)`, its quote; see `file_of`
+)
 _FILE = Pattern(r"[^\s\"(]*$")
 _GLUED = Pattern(r"^.*[^/\\](?=configured_)")
 _DISPATCH = Pattern(r"^(?P<function>.+?)_dispatch_\d+(?:_(?P<what>[a-zA-Z_]+?)(?:_[\dDx]+.*|$))?")
@@ -33,7 +35,7 @@ def file_of(match: Match[str]) -> str:
         if "suffix" in match.groupdict()
         else match.string[: match.start()]
     )
-    file = _FILE.search(before[-LONGEST:])
+    file = _FILE.search(before[-LONGEST:].removesuffix('"'))
     return str(_GLUED.sub("", file[0])) if file else ""
 
 
@@ -58,15 +60,15 @@ _MODULES = (".mlir", ".mlirbc", "<stdin>")
 
 
 def not_legalized(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The operation; where it is torch-mlir's opaque operator, what that one stands for, from the lines below."""
+    """The operation; where it is torch-mlir's opaque operator, what that one stands for, behind it or below."""
     what, file = match["what"], file_of(match) if match["at"] else ""
     if not _OWN.match(match["dialect"]) and (
         match["dialect"] in _OF_OTHERS or not (file.endswith(_MODULES) or "iree" in file.casefold())
     ):
         return
     if what == "torch.operator":
-        for line in record.following(4):
-            if named := _OPAQUE.search(line.text):
+        for text in (match.string[match.end() :], *(line.text for line in record.following(4))):
+            if named := _OPAQUE.search(text):
                 what = named["name"]
                 break
     yield by_groups(rule, record, match)._replace(
@@ -82,19 +84,20 @@ NOT_LEGALIZED = Rule(
     id="iree/not-legalized",
     compiler=NAME,
     anchor=("failed to legalize operation ",),
-    pattern=r"(?:\"?:(?P<at>\d{1,9}):\d{1,9}\)?|<unknown>:0): "
+    pattern=r"(?::(?P<at>\d{1,9}):\d{1,9}\)?|<unknown>:0): "
     r"error: (?P<why>failed to legalize operation '(?P<what>(?P<dialect>[a-z]\w{1,30})\.[\w.]{1,200})')",
     kind=Kind.COMPILE_ERROR,
     scope=Scope.OPERATOR,
     meaning="No pattern lowers the operation: nothing is compiled.",
     help="Decompose the operation before it comes to torch-mlir or IREE, or write a lowering.",
-    seen_in="torch-mlir and IREE 3.1 to 3.13 (MLIR's own wording), ERROR",
+    seen_in="torch-mlir to October 2026 (run), IREE 3.1 to 3.13 (MLIR's own wording), ERROR",
     matches=(
         "bad.mlir:2:8: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n  %0 = torch.operator \"torch.aten.special_bessel_y1\"(%a) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>",
         "custom.mlir:6:10: error: failed to legalize operation 'torch.operator' that was explicitly marked illegal\n    %2 = torch.operator \"onnx.Optional\"(%1) : (!torch.none) -> !torch.none",
         "model.mlir:12:10: error: failed to legalize operation 'torch.aten.special_bessel_j0' that was explicitly marked illegal",
         "model.mlir:12:10: error: failed to legalize operation 'tensor.from_elements' that was explicitly marked illegal",
         "<unknown>:0: error: failed to legalize operation 'torch.constant.float'",
+        'loc("/app/model.py":9:0): error: failed to legalize operation \'torch.operator\' that was explicitly marked illegal: %0 = "torch.operator"(%arg0) <{name = "torch.app.gate_attn"}> : (!torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,4],f32>',
     ),
     ignores=(
         "<unknown>:0: error: failed to legalize operation 'tf.Foo'",
