@@ -280,8 +280,8 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
 
 
 def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
+    """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code, as a break does."""
     if parse(record.text):
         return
     name = public(match["op"].rstrip("."))
-    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")
+    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}", hint=True)
