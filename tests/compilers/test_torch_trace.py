@@ -93,6 +93,19 @@ def test_a_frame_whose_compile_failed_owes_no_code_and_has_no_back_end_of_its_ow
     assert [(event.kind, event.scope) for event in eager] == [(Kind.EAGER_FRAME, Scope.PROGRAM)]
 
 
+def test_a_back_end_that_compiles_the_pieces_of_its_graph_as_they_run(found: Found) -> None:
+    """A profile of such a run has Inductor's kernels: the graph is not said to run in eager, and nothing is proven."""
+    piece = "V1130 17:46:05.209000 767 torch/_inductor/graph.py:2575] " + json.dumps(
+        {"inductor_output_code": {}}
+    )
+    whole = frame(code=False, inductor_compile_time_s=None)
+    events, proof = found([*whole, piece, *(f"\t{line}" for line in WRAPPER)])
+    assert events == []
+    assert proof[Kind.OP_FALLBACK] is State.UNPROVEN
+    events, _ = found(whole)
+    assert [event.kind for event in events] == [Kind.EAGER_FRAME]
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [

@@ -16,6 +16,7 @@ from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.model.names import function
 
 _SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
+_NO_COMPILE = "None/None"
 CPP_WRAPPER = Proof(
     State.UNPROVEN,
     "the generated wrapper is C++, where not every operator's call is told apart from a library call",
@@ -92,8 +93,12 @@ def _frame(
 
 
 def _without_code(evidence: Evidence, not_inductor: set[str], own: Mapping[str, str]) -> Iterable[Report]:
-    """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
-    without = not_inductor - {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    """Graphs that a back end got and for which Inductor neither wrote code nor took time.
+
+    Not where it wrote code outside of any compile: a back end may compile the pieces of its graph as they are first run.
+    """
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    without = not_inductor - written if _NO_COMPILE not in written else set()
     for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
         if compile_id not in without:
             continue
