@@ -1326,3 +1326,36 @@ def test_a_warning_of_a_builtin_adds_nothing_to_the_breaks_that_name_it(tmp_path
     log.write_text(f"{warning}\n", encoding="utf-8")
     (finding,) = check([log]).findings
     assert (finding.event.op, finding.event.count_is_lower_bound) == ("time.time", True)
+
+
+JIT = "/opt/venv/lib/python3.11/site-packages/numba/core/dispatcher.py"
+
+
+def test_frames_of_a_kernel_compiler_are_told_by_the_code_that_calls_it(read: Read) -> None:
+    """Numba compiles a function that a frame in eager calls: Dynamo looks at some hundred frames of Numba's, none of
+    which computes anything."""
+    why = (
+        "due to: ",
+        "Traceback (most recent call last):",
+        "torch._dynamo.exc.Unsupported: Attempt to trace generator",
+    )
+    assert read(*record(f"WON'T CONVERT <genexpr> {JIT} line 216 ", *why, level="I")).reports == []
+    (own,) = read(*record("WON'T CONVERT rows /app/data.py line 16 ", *why, level="I")).reports
+    assert (own.kind, own.op) == (Kind.EAGER_FRAME, "rows")
+    (failed,) = read(*record(f"WON'T CONVERT <lambda> {JIT} line 216 ", *why, level="W")).reports
+    assert failed.kind is Kind.COMPILE_ERROR
+    broke = (
+        f"Graph break in user code at {JIT}:350",
+        "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+        "",
+        "Attempted to call function marked as skipped",
+        f"  Developer debug context: frame skipped: _compile_for_args ({JIT} line 350)",
+        "User code traceback:",
+        '  File "/app/serve.py", line 26, in forward',
+        "    k = total(x)",
+        f'  File "{JIT}", line 350, in _compile_for_args',
+        "    return self.compile(args)",
+    )
+    assert [(r.kind, r.op, r.location.line) for r in read(*graph_break(*broke)).reports] == [
+        (Kind.GRAPH_BREAK, "forward", 26)
+    ]

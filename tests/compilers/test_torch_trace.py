@@ -200,3 +200,12 @@ def test_a_wrapper_that_is_cut(found: Found, kept: int) -> None:
     at = next(number for number, line in enumerate(lines) if "inductor_output_code" in line) + 1
     _, proof = found(lines[: at + kept] + lines[at + len(WRAPPER) :])
     assert proof[Kind.OP_FALLBACK] is (State.PROVEN if kept == 4 else State.UNPROVEN)
+
+
+def test_frames_of_a_kernel_compiler_compute_nothing(found: Found) -> None:
+    numba = {"co_filename": "/opt/venv/lib/python3.12/site-packages/numba/core/typing/typeof.py"}
+    given_up = {"fail_type": "Unsupported", "fail_reason": "Unsupported ndarray attribute access", **FAILED}
+    events, _ = found([*frame(), *frame(1, graph=False, code=False, **{**given_up, **numba})])
+    assert events == []
+    (event,), _ = found([*frame(), *frame(1, graph=False, code=False, **given_up)])
+    assert event.op == "forward"

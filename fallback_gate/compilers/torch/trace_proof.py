@@ -12,6 +12,7 @@ from fallback_gate.compilers.torch import own_graphs
 from fallback_gate.compilers.torch.graph_breaks import HELP
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.trace import LIMITS, LONGEST_ID, Metrics
+from fallback_gate.compilers.torch.user_stack import makes_kernels
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.model.names import function
 
@@ -33,6 +34,8 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
     artifacts = "torch-trace/artifacts" in evidence.facts
     for metrics, at in done.items():
         known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
+        if makes_kernels(known.file):
+            continue
         if any(said in metrics.fail_reason for said in LIMITS):
             yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
         elif metrics.fail_type and metrics.fail_type != "Unsupported":
