@@ -38,8 +38,12 @@ def raised(record: Record, mine: Pattern) -> Raised | None:
     """The exception of the traceback in which the record is the outermost frame that `mine` knows.
 
     None where an outer frame told already, where a user stopped the program, and where another exception was
-    raised from this one, which tells more.
+    raised from this one, which tells more. Nor where a logger's prefix stands before the frame: the error has it too,
+    and what comes behind without it is another line of the program's.
     """
+    before, _, file = record.text.partition('File "')
+    if file and before.strip():
+        return None
     frames: list[str] = []
     for line in record.preceding(MOST_ABOVE):
         if _HEAD in line.text:

@@ -287,3 +287,17 @@ def test_a_compiler_whose_log_proves_nothing(compiler: str, read: Read) -> None:
             "triton": AT + "remark: Attempting to map dot operation to FMA intrinsic."}[compiler]  # fmt: skip
     (by,) = read(line).evidence.processes.values()
     assert State.PROVEN not in {p.state for p in READERS[compiler].prove(by[compiler]).values()}
+
+
+def test_a_traceback_within_a_loggers_records_is_that_loggers_to_tell(read: Read) -> None:
+    """PyTorch prints the error of a kernel with its prefix on each line; what the program prints behind it is no error."""
+    prefix = "W1201 04:06:26.430000 2159 torch/_dynamo/convert_frame.py:2147] "
+    quoted = [
+        "Traceback (most recent call last):",
+        '  File "/app/kernels.py", line 9, in build',
+        '  File "/opt/venv/triton/compiler/compiler.py", line 307, in compile',
+        "KeyError: 'int8'",
+    ]
+    assert "triton/exception" in {report.id for report in read(*quoted).reports}
+    said = read(*(prefix + line for line in quoted), "served")
+    assert "triton/exception" not in {report.id for report in said.reports}

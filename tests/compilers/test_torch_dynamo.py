@@ -1307,3 +1307,64 @@ def test_a_cold_entry_for_the_helper_that_broke_does_not_excuse_its_caller(tmp_p
     log.write_text("\n".join([*BEGUN, *graph_break(*REST)]) + "\n", encoding="utf-8")
     findings = check([log], policy=policy).findings
     assert [f.event.op for f in findings if f.decision is Decision.BLOCKED] == ["forward"]
+
+
+def test_a_warning_of_a_builtin_adds_nothing_to_the_breaks_that_name_it(tmp_path: Path) -> None:
+    """`time.time()` at two lines of a function: two breaks, and the one warning that the process gives."""
+    log = tmp_path / "compile.log"
+    warning = f"{SITE}/_dynamo/variables/functions.py:2082: UserWarning: Dynamo does not know how to trace the builtin `time.time.` This function is either a Python builtin"
+    breaks = [
+        line
+        for at in (23, 25)
+        for line in graph_break(
+            f"Graph break in user code at /app/serve.py:{at}",
+            "Graph Break Reason: Attempted to call function marked as skipped",
+            "  Explanation: Dynamo does not know how to trace the builtin `time.time.` This function is either a Python builtin",
+            "  Developer debug context: module: time, qualname: time, skip reason: <missing reason>",
+            "User code traceback:",
+            f'  File "/app/serve.py", line {at}, in forward',
+            "    started = time.time()",
+        )
+    ]
+    log.write_text("\n".join([warning, *breaks]) + "\n", encoding="utf-8")
+    events = [finding.event for finding in check([log]).findings]
+    assert [(e.op, e.location and e.location.line, e.count) for e in events] == [
+        ("forward", 23, 1),
+        ("forward", 25, 1),
+    ]
+    log.write_text(f"{warning}\n", encoding="utf-8")
+    (finding,) = check([log]).findings
+    assert (finding.event.op, finding.event.count_is_lower_bound) == ("time.time", True)
+
+
+JIT = "/opt/venv/lib/python3.11/site-packages/numba/core/dispatcher.py"
+
+
+def test_frames_of_a_kernel_compiler_are_told_by_the_code_that_calls_it(read: Read) -> None:
+    """Numba compiles a function that a frame in eager calls: Dynamo looks at some hundred frames of Numba's, none of
+    which computes anything."""
+    why = (
+        "due to: ",
+        "Traceback (most recent call last):",
+        "torch._dynamo.exc.Unsupported: Attempt to trace generator",
+    )
+    assert read(*record(f"WON'T CONVERT <genexpr> {JIT} line 216 ", *why, level="I")).reports == []
+    (own,) = read(*record("WON'T CONVERT rows /app/data.py line 16 ", *why, level="I")).reports
+    assert (own.kind, own.op) == (Kind.EAGER_FRAME, "rows")
+    (failed,) = read(*record(f"WON'T CONVERT <lambda> {JIT} line 216 ", *why, level="W")).reports
+    assert failed.kind is Kind.COMPILE_ERROR
+    broke = (
+        f"Graph break in user code at {JIT}:350",
+        "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:",
+        "",
+        "Attempted to call function marked as skipped",
+        f"  Developer debug context: frame skipped: _compile_for_args ({JIT} line 350)",
+        "User code traceback:",
+        '  File "/app/serve.py", line 26, in forward',
+        "    k = total(x)",
+        f'  File "{JIT}", line 350, in _compile_for_args',
+        "    return self.compile(args)",
+    )
+    assert [(r.kind, r.op, r.location.line) for r in read(*graph_break(*broke)).reports] == [
+        (Kind.GRAPH_BREAK, "forward", 26)
+    ]

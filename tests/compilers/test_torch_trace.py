@@ -93,6 +93,19 @@ def test_a_frame_whose_compile_failed_owes_no_code_and_has_no_back_end_of_its_ow
     assert [(event.kind, event.scope) for event in eager] == [(Kind.EAGER_FRAME, Scope.PROGRAM)]
 
 
+def test_a_back_end_that_compiles_the_pieces_of_its_graph_as_they_run(found: Found) -> None:
+    """A profile of such a run has Inductor's kernels: the graph is not said to run in eager, and nothing is proven."""
+    piece = "V1130 17:46:05.209000 767 torch/_inductor/graph.py:2575] " + json.dumps(
+        {"inductor_output_code": {}}
+    )
+    whole = frame(code=False, inductor_compile_time_s=None)
+    events, proof = found([*whole, piece, *(f"\t{line}" for line in WRAPPER)])
+    assert events == []
+    assert proof[Kind.OP_FALLBACK] is State.UNPROVEN
+    events, _ = found(whole)
+    assert [event.kind for event in events] == [Kind.EAGER_FRAME]
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [
@@ -187,3 +200,12 @@ def test_a_wrapper_that_is_cut(found: Found, kept: int) -> None:
     at = next(number for number, line in enumerate(lines) if "inductor_output_code" in line) + 1
     _, proof = found(lines[: at + kept] + lines[at + len(WRAPPER) :])
     assert proof[Kind.OP_FALLBACK] is (State.PROVEN if kept == 4 else State.UNPROVEN)
+
+
+def test_frames_of_a_kernel_compiler_compute_nothing(found: Found) -> None:
+    numba = {"co_filename": "/opt/venv/lib/python3.12/site-packages/numba/core/typing/typeof.py"}
+    given_up = {"fail_type": "Unsupported", "fail_reason": "Unsupported ndarray attribute access", **FAILED}
+    events, _ = found([*frame(), *frame(1, graph=False, code=False, **{**given_up, **numba})])
+    assert events == []
+    (event,), _ = found([*frame(), *frame(1, graph=False, code=False, **given_up)])
+    assert event.op == "forward"

@@ -26,7 +26,7 @@ from fallback_gate.compilers.torch.graph_breaks import (
 )
 from fallback_gate.compilers.torch.log import NAME, RAISED, base, further, messages, opened
 from fallback_gate.compilers.torch.trace import Metrics, compile_id_of, metadata, rank_of
-from fallback_gate.compilers.torch.user_stack import told_by, user_stack
+from fallback_gate.compilers.torch.user_stack import makes_kernels, told_by, user_stack
 from fallback_gate.compilers.torch.wrapper import payload
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import function
@@ -103,7 +103,7 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
             begun.setdefault(of.compile_id.split("_")[0], (of.name, f"{of.file}:{of.line}"))
     for (frame, broke), at in evidence.facts.get(_REST_LEFT, {}).items():
         name, place = begun.get(frame, (broke, ""))
-        if broke not in ("*", function(name)):
+        if broke not in ("*", function(name)) and not makes_kernels(place):
             yield _rest_of(function(name), place, broke, at, frame)
 
 

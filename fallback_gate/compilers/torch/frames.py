@@ -21,6 +21,7 @@ from fallback_gate.compilers.torch.user_stack import (
     frames,
     is_library,
     is_standard_library,
+    makes_kernels,
     told_by,
     user_stack,
 )
@@ -59,7 +60,9 @@ def wont_convert(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
     cause = said[at].strip() if at is not None else ""
     if at is not None and cause.endswith(" raised:"):  # what the back end raised is on the next line
         cause = f"{cause} {''.join(said[at + 1 : at + 2])}".strip()
-    if log.level == "I" and _NO_PROGRAM.search(cause) and is_standard_library(match["file"]):
+    if log.level == "I" and (
+        makes_kernels(match["file"]) or (_NO_PROGRAM.search(cause) and is_standard_library(match["file"]))
+    ):
         return  # it computes nothing: what it calls is a frame of its own
     called = failed_call("\n".join(said[at : at + 3])) if at is not None else ()
     limit = any(words in cause for words in _LIMITS)

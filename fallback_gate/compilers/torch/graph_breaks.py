@@ -29,6 +29,7 @@ from fallback_gate.compilers.torch.user_stack import (
     is_library,
     is_standard_library,
     library_frames,
+    makes_kernels,
     runs_in_backward,
     told_by,
     user_stack,
@@ -133,8 +134,9 @@ def _told(file: str, line: int, text: tuple[str, ...]) -> list[_Told]:
             f"checkpoint() captures its function whole or not at all: the whole call runs in eager ({reason})"
         )
         told.append(_Told(_in_eager("torch/checkpoint-eager", why, names=tuple(names))))
-    if not backward and (given_up := _given_up(text, facts, nested or "graph break")):
-        told.append(given_up)
+    told_of = None if backward or makes_kernels(file) else _given_up(text, facts, nested or "graph break")
+    if told_of and not makes_kernels((told_of.facts.get("location") or where).file or ""):
+        told.append(told_of)
     return told
 
 
@@ -280,8 +282,8 @@ def item_warning(rule: Rule, record: Record, match: Match[str]) -> Iterable[Repo
 
 
 def untraceable_builtin(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code."""
+    """The Python warning of a builtin or C function that Dynamo can't trace: it names no user code, as a break does."""
     if parse(record.text):
         return
     name = public(match["op"].rstrip("."))
-    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}")
+    yield base(rule, record, None, name, names=(name,), reason=f"Dynamo cannot trace {name}", hint=True)

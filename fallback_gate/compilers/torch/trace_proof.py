@@ -12,10 +12,12 @@ from fallback_gate.compilers.torch import own_graphs
 from fallback_gate.compilers.torch.graph_breaks import HELP
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.trace import LIMITS, LONGEST_ID, Metrics
+from fallback_gate.compilers.torch.user_stack import makes_kernels
 from fallback_gate.model import Kind, Location, Proof, Report, Scope, State
 from fallback_gate.model.names import function
 
 _SHOWN = (Kind.GRAPH_BREAK, Kind.EAGER_FRAME, Kind.RECOMPILE_LIMIT, Kind.COMPILE_ERROR, Kind.OP_FALLBACK)
+_NO_COMPILE = "None/None"
 CPP_WRAPPER = Proof(
     State.UNPROVEN,
     "the generated wrapper is C++, where not every operator's call is told apart from a library call",
@@ -32,6 +34,8 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
     artifacts = "torch-trace/artifacts" in evidence.facts
     for metrics, at in done.items():
         known = metrics if metrics.name else names.get(metrics.compile_id.split("/")[0], metrics)
+        if makes_kernels(known.file):
+            continue
         if any(said in metrics.fail_reason for said in LIMITS):
             yield _frame("torch/recompile-limit", Kind.RECOMPILE_LIMIT, known, at, metrics.fail_reason)
         elif metrics.fail_type and metrics.fail_type != "Unsupported":
@@ -92,8 +96,12 @@ def _frame(
 
 
 def _without_code(evidence: Evidence, not_inductor: set[str], own: Mapping[str, str]) -> Iterable[Report]:
-    """Graphs that a back end got and for which Inductor neither wrote code nor took time."""
-    without = not_inductor - {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    """Graphs that a back end got and for which Inductor neither wrote code nor took time.
+
+    Not where it wrote code outside of any compile: a back end may compile the pieces of its graph as they are first run.
+    """
+    written = {compile_id for compile_id, _ in evidence.of("torch-trace/output-code")}
+    without = not_inductor - written if _NO_COMPILE not in written else set()
     for (compile_id, _), at in evidence.facts.get("torch-trace/graph", {}).items():
         if compile_id not in without:
             continue

@@ -15,9 +15,11 @@ _FRAME = Pattern(
     r'\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>\S(?:.*?\S)??))?,?\s*$'
 )
 _STANDARD = r"/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|^<frozen"
+_MAKES_KERNELS = r"(?:site|dist)-packages/(?:triton|numba|llvmlite)/"
 _LIBRARY = Pattern(
-    rf"(?:site|dist)-packages/(?:torch|functorch|torchgen|triton)/|{_STANDARD}|^<(?:string|eval_with_key)"
+    rf"(?:site|dist)-packages/(?:torch|functorch|torchgen)/|{_MAKES_KERNELS}|{_STANDARD}|^<(?:string|eval_with_key)"
 )
+_COMPUTES_NOTHING = Pattern(_MAKES_KERNELS)
 _STANDARD_LIBRARY = Pattern(_STANDARD)
 _COMPILED_BACKWARD = Pattern(r"/torch/_dynamo/compiled_autograd\.py$")
 _PLUMBING = Pattern(r"/torch/(?:_dynamo/|nn/modules/module\.py$)")
@@ -38,13 +40,19 @@ class UserStack(NamedTuple):
 
 
 def is_library(path: str) -> bool:
-    """Whether a frame's file is PyTorch's own or the standard library's, and so not the user's code."""
+    """Whether a frame's file is PyTorch's own, a kernel compiler's or the standard library's, not the user's code."""
     return bool(_LIBRARY.search(path.replace("\\", "/")))
 
 
 def is_standard_library(path: str) -> bool:
     """Whether a frame's file is Python's own."""
     return bool(_STANDARD_LIBRARY.search(path.replace("\\", "/")))
+
+
+def makes_kernels(path: str) -> bool:
+    """Whether a frame's file is of a compiler of kernels, called from code that runs in eager, as is told: Dynamo looks at
+    its frames too, and none of them computes anything."""
+    return bool(_COMPUTES_NOTHING.search(path.replace("\\", "/")))
 
 
 def frames(lines: Iterable[str]) -> list[Location]:
