@@ -752,6 +752,8 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "Falling back to Triton/FLA": ("vLLM",),
     "Falling back to the Triton GDN": ("vLLM",),
     "Falling back to PyTorch implementation for rotary": ("vLLM",),
+    "ValueError: No valid ": ("vLLM",),
+    "is not valid for this configuration. Reason: ": ("vLLM",),
     "imulated weight dequantization": ("vLLM",),
     "batch-invariant NVFP4 kernel": ("vLLM",),
     "Aiter Triton kernel not found": ("vLLM",),

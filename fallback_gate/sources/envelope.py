@@ -15,7 +15,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from fallback_gate.patterns import Pattern
-from fallback_gate.sources.envelope_forms import FORMS, STAMPED_NAME, Form
+from fallback_gate.sources.envelope_forms import STAMPED_NAME, Form
+from fallback_gate.sources.envelope_names import FORMS
 
 __all__ = [
     "BARE",

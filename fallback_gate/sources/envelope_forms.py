@@ -1,4 +1,4 @@
-r"""Room 1: every envelope that a line may come in, one declaration each.
+r"""Room 1: the envelopes that a line may come in, one declaration each. `envelope_names` has two more.
 
 A form is a pattern at the start of a line, with the lines that it must and must not match. Its named groups
 are the facts that it tells: `rank`, `local` (a rank on one host), `host` (a machine, pod or container),
@@ -15,10 +15,7 @@ spelling of control characters, Android's `logcat -v threadtime|brief|time`, Pow
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-
-from fallback_gate.patterns import GLOG
 
 
 class Form(NamedTuple):
@@ -53,7 +50,7 @@ _OWN = (
 # Behind Jenkins' time stamp, a name in brackets that no compiler writes is a branch or a program's prefix.
 STAMPED_NAME = rf"\[(?!{_OWN})[A-Za-z][\w .-]{{0,60}}\] "
 
-_FORMS = (
+FREE = (
     Form(
         "kubernetes",
         _TIME + r" (?P<who>std(?:out|err)) [FP](?::\S+)? ",
@@ -283,44 +280,5 @@ _FORMS = (
         ("loading model: 0it [00:08, ?it/s]text", "12it [00:00, 119.47it/s] text"),
         ("0it text", "[0it [a, b] text"),
         needs="it [",
-    ),
-)
-
-# A name in brackets is taken for a branch, and one before a bar for a container, only where a record or
-# another envelope follows it, unless the log announces its branches.
-_RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
-_RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in _FORMS))
-FORMS = (
-    *_FORMS,
-    Form(
-        "compose-named",  # a container with a name of its own
-        r"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal)\b)"
-        r"(?P<host>[A-Za-z0-9][\w.-]{0,80}) {1,60}\| (?!\d{1,5}: )"
-        rf"(?=(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T|{_RECORD})",
-        (
-            "serve  | [rank0]:W1130 text",
-            "vllm-openai      | (EngineCore_DP0 pid=165) INFO 11-30 02:16:17 [a.py:1] text",
-            "vllm | WARNING 11-30 02:16:17 [a.py:1] text",
-            "ollama  | time=2026-11-30T02:16:17.645Z level=INFO text",
-            "engine   | 2026-11-30T02:16:17.1Z text",
-        ),
-        (
-            "aten.mm | 24 | 5120",
-            "conv | 3: text",
-            "name  | [W] [TRT] text",
-            "WARNING  | 2026-11-30T02:16:17.1Z text",
-        ),
-        needs="| ",
-    ),
-    Form(
-        "jenkins-branch",
-        rf"\[(?P<branch>[A-Za-z][\w .:-]{{0,60}})\] (?={_RECORD})",
-        (
-            "[gpu tests] V1130 00:29:06.251000 4674 torch/a.py:1] text",
-            '[gpu]   File "/app/a.py", line 3, in f',
-            "[gpu] [rank1]: text",
-        ),
-        ("[LayoutInference] text", "[TRT] [W] text", "[INFO] text", "[__graph_breaks] V1130 00:29:06 text"),
-        needs="] ",
     ),
 )

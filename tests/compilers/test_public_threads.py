@@ -353,3 +353,17 @@ def test_a_gpu_without_room_for_autotuning_falls_back_where_something_is_tuned(r
     small = "W0511 09:29:33.134000 85646 torch/_inductor/utils.py:1731] [0/0] Not enough SMs to use max_autotune_gemm mode"
     assert told(read(small, "step 0: train loss 1.8203")) == []
     assert told(read(small, "AUTOTUNE convolution(8x3x224x224, 64x3x7x7)")) == [("untuned_config", "mm")]
+
+
+def test_an_engine_of_vllm_that_no_attention_backend_fits_does_not_start(read: Read) -> None:
+    said = read(
+        VLLM_WORKER + "WorkerProc failed to start.",
+        VLLM_WORKER + "Traceback (most recent call last):",
+        VLLM_WORKER + '  File "/opt/vllm/platforms/cuda.py", line 412, in select_attention_backend',
+        VLLM_WORKER + "    raise ValueError(",
+        VLLM_WORKER
+        + "ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(head_size=576). "
+        "Reasons: {TRITON_MLA: [sparse not supported]}.",
+    )
+    assert told(said) == [("compile_error", "attention")]
+    assert "sparse not supported" in said.reports[0].reason

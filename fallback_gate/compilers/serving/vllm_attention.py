@@ -1,4 +1,4 @@
-"""Room 3: vLLM's rules for attention and its kin: another version or backend than asked for. The manual page is `vllm`.
+"""Room 3: vLLM's rules for attention and its kin: another version or backend than asked for, or none. The manual page is `vllm`.
 
 Read in the source of 0.8, 0.11, 0.16, 0.24 and 0.33: https://github.com/vllm-project/vllm/tree/main/vllm/v1/attention
 and `vllm/platforms`.
@@ -134,4 +134,32 @@ ROTARY = Rule(
     read=reads("rotary_embedding", "apply_rotary_emb"),
 )
 
-RULES = (VERSION, BACKEND, GDN, ROTARY)
+REFUSED = Rule(
+    id="vllm/no-attention-backend",
+    compiler=NAME,
+    anchor=("ValueError: No valid ", "is not valid for this configuration. Reason: "),
+    pattern=OPENS
+    + r"ValueError: (?P<reason>No valid (?:attention|MLA prefill) backend found (?:for \S{1,60} )?with .{1,4000}"
+    r"|No valid attention backend found for --block-size \d{1,6}\. .{1,4000}"
+    r"|Selected (?:[\w ]{1,20} )?backend (?:AttentionBackendEnum\.)?(?P<name>\w{1,60}) is not valid for this configuration\. Reason: .{1,4000})",
+    kind=Kind.COMPILE_ERROR,
+    scope=Scope.PROGRAM,
+    meaning="No attention backend, or not the one asked for, takes this head size, KV cache type or layout: the engine does not start.",
+    help="Look at the reasons: change --kv-cache-dtype or --block-size, or name another --attention-backend.",
+    seen_in="0.11 to 0.33 (source and public threads), an exception in each worker",
+    matches=(
+        "ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(head_size=576, dtype=torch.bfloat16, kv_cache_dtype=auto, use_sparse=True). Reasons: {TRITON_MLA: [sparse not supported]}.",
+        "ValueError: No valid attention backend found for cuda with head_size: 80, dtype: torch.float16, kv_cache_dtype: fp8, block_size: 16, use_mla: False. Reasons: {FLASH_ATTN: [kv_cache_dtype not supported]}.",
+        "ValueError: No valid attention backend found for --block-size 106. Reasons: {FLASH_ATTN: [block_size not supported]}. Either remove --block-size to auto-select, or choose a compatible value.",
+        "ValueError: No valid MLA prefill backend found with MLAPrefillSelectorConfig(dtype=torch.bfloat16). Reasons: {FLASH_ATTN: [Model does not have supported MLA dimensions]}.",
+        "ERROR 01-01 00:00:00 [core.py:866] ValueError: Selected backend AttentionBackendEnum.FLASHINFER is not valid for this configuration. Reason: ['sink setting not supported']",
+    ),
+    ignores=(
+        'raise ValueError(f"No valid attention backend found for {cls.device_name} with {config_str}.")',
+        "The user sent: ValueError: No valid attention backend found for cuda with head_size: 80",
+        "ValueError: No valid token found with this id",
+    ),
+    read=reads("attention"),
+)
+
+RULES = (VERSION, BACKEND, GDN, ROTARY, REFUSED)

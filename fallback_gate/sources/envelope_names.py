@@ -1,0 +1,51 @@
+r"""Room 1: names before a line that are an envelope only where a record or another envelope follows them.
+
+A name in brackets is taken for a branch of Jenkins, and one before a bar for a container of Docker Compose,
+only there, unless the log announces its branches.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fallback_gate.patterns import GLOG
+from fallback_gate.sources.envelope_forms import FREE, Form
+
+_DATE = r"\d{4}-\d\d-\d\d"
+_CLOCK = r"\d\d:\d\d:\d\d"
+_RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+_RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in FREE))
+FORMS = (
+    *FREE,
+    Form(
+        "compose-named",  # a container with a name of its own
+        r"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal)\b)"
+        r"(?P<host>[A-Za-z0-9][\w.-]{0,80}) {1,60}\| (?!\d{1,5}: )"
+        rf"(?=(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T|{_RECORD})",
+        (
+            "serve  | [rank0]:W1130 text",
+            "vllm-openai      | (EngineCore_DP0 pid=165) INFO 11-30 02:16:17 [a.py:1] text",
+            "vllm | WARNING 11-30 02:16:17 [a.py:1] text",
+            "ollama  | time=2026-11-30T02:16:17.645Z level=INFO text",
+            "engine   | 2026-11-30T02:16:17.1Z text",
+        ),
+        (
+            "aten.mm | 24 | 5120",
+            "conv | 3: text",
+            "name  | [W] [TRT] text",
+            "WARNING  | 2026-11-30T02:16:17.1Z text",
+        ),
+        needs="| ",
+    ),
+    Form(
+        "jenkins-branch",
+        rf"\[(?P<branch>[A-Za-z][\w .:-]{{0,60}})\] (?={_RECORD})",
+        (
+            "[gpu tests] V1130 00:29:06.251000 4674 torch/a.py:1] text",
+            '[gpu]   File "/app/a.py", line 3, in f',
+            "[gpu] [rank1]: text",
+        ),
+        ("[LayoutInference] text", "[TRT] [W] text", "[INFO] text", "[__graph_breaks] V1130 00:29:06 text"),
+        needs="] ",
+    ),
+)
