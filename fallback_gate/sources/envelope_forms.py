@@ -42,8 +42,8 @@ _OWN = (
     r"|trace|debug|info|notice|warn|warning|error|critical|fatal"
     r"|AUTO|Autotuner|BreakGraph|Cache|CoreML|CPU|EXECUTOR RUN|GPU|NPU|IsEnoughWorkspace|LayoutInference"
     r"|LpaiPartitionFallbackSupport|Neuropilot Backend|ONNXRuntimeError|Python Z3 Loop|QnnPartitioner"
-    r"|Translate Executor \d+|Vulkan Partitioner|WS|aiter|cudnn_frontend|eval_frame_callback|fused_moe|select_algorithm"
-    r"|top_k validator|transformers|Vitis AI EP)\]"
+    r"|Translate Executor \d+|Vulkan Partitioner|WS|aiter|cudnn_frontend|eval_frame_callback|fused_moe"
+    r"|select_algorithm|top_k validator|transformers|Vitis AI EP)\]"
     r"|(?:TRT|TensorRT|OpenVINO|MIGraphX|MIOpen|PID|Pipeline)\b|__|[VDIWEC] |[VDIWEC]\d{4} )"
 )
 
