@@ -10,7 +10,8 @@ Jenkins' Timestamper and Pipeline, the Buildkite agent, `docker logs -t`, Docker
 Container Runtime Interface and `kubectl logs --prefix`, systemd's `journalctl --output=short*`, RFC 3164 and
 RFC 5424, `gh run view --log`, Airflow, torchrun, torch.distributed, Open MPI's `--tag-output`, Slurm's
 `srun --label`, Ray, vLLM, `ts` of moreutils, stern, pytest's lines of an exception, rsyslog's and cat's
-spelling of control characters, Android's `logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
+spelling of control characters, SkyPilot, `gcloud ai custom-jobs stream-logs`, `aws logs tail`, Android's
+`logcat -v threadtime|brief|time`, PowerShell 5 and tqdm.
 """
 
 from __future__ import annotations
@@ -183,6 +184,38 @@ FREE = (
         ),
         ("(reason pid) text",),
         needs="=",
+    ),
+    Form(
+        "skypilot",  # of the task and the node, whose rank is no process's
+        r"\((?P<who>(?:[A-Za-z0-9][\w.-]{0,80}, ){1,2}(?:rank=\d{1,6}, )?pid=\d+(?:, ip=[\w.:]+)?)\) ",
+        (
+            "(head, rank=0, pid=23862) text",
+            "(node-0, worker1, rank=1, pid=22755, ip=172.31.81.91) text",
+            "(train-moe, pid=4711) text",
+        ),
+        ("(pid=4711) text", "(a, b, c, pid=1) text"),
+        needs="pid=",
+    ),
+    Form(
+        "vertex",  # as gcloud streams a job: severity, time, task, and the trial of a tuning
+        r"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY)\t"
+        rf"{_DATE} {_CLOCK} [+-]\d{{4}}\t(?P<host>[\w-]{{1,63}})\t(?:\d{{0,9}}\t)?",
+        (
+            "INFO\t2026-11-30 02:16:17 -0500\tworkerpool0-0\ttext",
+            "ERROR\t2026-11-30 02:16:17 +0000\tworkerpool1-3\t\ttext",
+        ),
+        ("INFO\t2026-11-30 02:16:17\ttext",),
+        needs="\t",
+    ),
+    Form(
+        "cloudwatch",  # the stream, behind its time stamp: of Batch and ECS, of SageMaker
+        r"(?P<host>[\w.-]{1,100}/(?:[\w.-]{1,100}/[0-9a-f]{32}|algo-\d{1,4}-\d{10})) ",
+        (
+            "train/default/0123456789abcdef0123456789abcdef text",
+            "moe-2026-11-30/algo-1-1795953600 text",
+        ),
+        ("train/default/7 text", "a/algo-1 text"),
+        needs="/",
     ),
     Form(
         "vllm-error",  # which vLLM puts before each line of a traceback

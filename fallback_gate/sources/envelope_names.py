@@ -1,7 +1,8 @@
 r"""Room 1: names before a line that are an envelope only where a record or another envelope follows them.
 
-A name in brackets is taken for a branch of Jenkins, and one before a bar for a container of Docker Compose,
-only there, unless the log announces its branches.
+A name in brackets is taken for a branch of Jenkins, one before a bar for a container of Docker Compose, and
+one before a colon for a machine of pdsh (which DeepSpeed starts) or clush, only there, unless the log
+announces its branches.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from fallback_gate.sources.envelope_forms import FREE, Form
 
 _DATE = r"\d{4}-\d\d-\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d"
+_LOGGED = rf"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T"
 _RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
 _RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in FREE))
 FORMS = (
@@ -21,7 +23,7 @@ FORMS = (
         "compose-named",  # a container with a name of its own
         r"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal)\b)"
         r"(?P<host>[A-Za-z0-9][\w.-]{0,80}) {1,60}\| (?!\d{1,5}: )"
-        rf"(?=(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T|{_RECORD})",
+        rf"(?={_LOGGED}|{_RECORD})",
         (
             "serve  | [rank0]:W1130 text",
             "vllm-openai      | (EngineCore_DP0 pid=165) INFO 11-30 02:16:17 [a.py:1] text",
@@ -36,6 +38,20 @@ FORMS = (
             "WARNING  | 2026-11-30T02:16:17.1Z text",
         ),
         needs="| ",
+    ),
+    Form(
+        "pdsh",  # a machine by its address, or by a name with a number
+        r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}"
+        r"|[A-Za-z](?:[\w-]{0,62}-)?[A-Za-z]{0,40}\d[\w-]{0,40}(?:\.[\w.-]{1,100})?): "
+        rf"(?={_LOGGED}|{_RECORD})",
+        (
+            "gpu1504: [rank8]:W1130 text",
+            "104.171.201.171: V1130 00:29:06.251000 4674 torch/a.py:1] text",
+            "node-7.cluster.local: [2026-11-30 02:16:17,126] text",
+            "worker-1: WARNING 11-30 02:16:17 [a.py:1] text",
+        ),
+        ("worker-1: text", "conv2d_7: 3 text", "ValueError: [2026-11-30] text"),
+        needs=": ",
     ),
     Form(
         "jenkins-branch",
