@@ -169,6 +169,7 @@ ANCHORS: dict[str, tuple[str, ...]] = {
     "torchinductor compiling BACKWARDS graph": ("torch.compile",),
     "torchinductor done compiling BACKWARDS graph": ("torch.compile",),
     "bw_compiler": ("torch.compile",),
+    "skipping the rest of the function": ("torch.compile",),
     "DDPOptimizer used bucket cap": ("torch.compile",),
     "skipping: forward (reason:": ("torch.compile",),
     "skipping: _wrapped_call_impl (reason:": ("torch.compile",),

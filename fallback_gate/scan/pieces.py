@@ -526,6 +526,7 @@ PIECES = frozenset(
         "ref_bool",
         "rence_gr",
         "reshold:",
+        "rest of ",
         "rewrite ",
         "rmance c",
         "rnel not",

@@ -19,8 +19,8 @@ from fallback_gate.sources.envelope import FILLER, GOES_ON, RESETS, Envelope, fe
 _FILLER = FILLER.decode()
 _GOES_ON = GOES_ON.decode()
 BLOCK = 4 * 1024  # bytes of which plain lines are taken at once
+_RESET_ENDS = b"0m\n"  # a line with one of `RESETS` at its end, perhaps
 WIDEST_GAP = 64 * 1024  # bytes of other streams between two lines of one record
-_A_CLOSER_LOOK = (b"\r", b"\x1b", GOES_ON, *RESETS)  # what stands in lines that are not as they look
 
 
 class Line(NamedTuple):
@@ -207,7 +207,9 @@ class Record:
         with it and need no closer look."""
         block = bytes(self.view.buffer[at : min(self.view.end, at + size)])
         lines = block[: max(0, block.rfind(b"\n"))]
-        if not lines or not lines.isascii() or any(sign in lines for sign in _A_CLOSER_LOOK):
+        if not lines or not lines.isascii() or b"\r" in lines or b"\x1b" in lines or GOES_ON in lines:
+            return []
+        if _RESET_ENDS in block:
             return []
         said = lines.decode()[len(prefix) :].split(f"\n{prefix}")
         for i, text in enumerate(said):

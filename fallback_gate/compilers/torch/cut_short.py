@@ -24,7 +24,7 @@ from fallback_gate.compilers.torch.graph_breaks import (
     REST_OF_FUNCTION,
     left_the_rest,
 )
-from fallback_gate.compilers.torch.log import NAME, RAISED, base, further, messages, opened
+from fallback_gate.compilers.torch.log import NAME, RAISED, base, messages, opened, parse
 from fallback_gate.compilers.torch.trace import Metrics, compile_id_of, metadata, rank_of
 from fallback_gate.compilers.torch.user_stack import makes_kernels, told_by, user_stack
 from fallback_gate.compilers.torch.wrapper import payload
@@ -74,12 +74,19 @@ def left_to_eager(rule: Rule, record: Record, match: Match[str]) -> Iterable[Rep
 
 
 def _rest_left(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
-    """The frame that was traced, and the function that broke."""
-    log = opened(record.text, match, "graph_breaks") if record.is_followed_by(_LEAVES, _SHORTLY) else None
-    if log and log.prefix:
-        lines = tuple(said for said, _ in further(record, log, LONGEST_BREAK, NEXT_BREAK))
-        if broke := left_the_rest(match["file"], int(match["line"]), lines):
-            yield Sighting(marker.id, record.position, (log.frame, broke), log.pid, None, log.when)
+    """The frame that was traced, and the function that broke: the break's first line stands before the reason."""
+    log = opened(record.text, match, "graph_breaks")
+    if not log or not log.prefix:
+        return
+    for line in record.before(_OPENS):
+        before = parse(line.text)
+        header = _HEADER.match(before.message) if before and before.prefix == log.prefix else None
+        if header:
+            said = (log.message, *messages(record, log, LONGEST_BREAK, NEXT_BREAK))
+            if broke := left_the_rest(header["file"], int(header["line"]), said):
+                at = record.position_at(line.at)
+                yield Sighting(marker.id, at, (log.frame, broke), log.pid, None, log.when)
+            return
 
 
 def _rest_left_in_trace(marker: Marker, record: Record, match: Match[str]) -> Iterable[Sighting]:
@@ -176,6 +183,7 @@ STOPPED_SHORT = Rule(
 
 _REST_LEFT = "torch/rest-left"
 _HEADER = Pattern(HEADER)
+_OPENS = b"Graph break "
 _LEAVES, _SHORTLY = REST_IS_EAGER.encode(), 8 << 10  # bytes in which the first lines of a break stand
 _IN_TRACE = "V1130 00:27:53.046000 4423 torch/_dynamo/symbolic_convert.py:5098] "
 _SHOWS = "The rest of a function runs in eager, perhaps of one that called the one that broke."
@@ -183,8 +191,8 @@ MARKERS = (
     Marker(
         id=_REST_LEFT,
         compiler=NAME,
-        anchor=("Graph break",),
-        pattern=HEADER,
+        anchor=(REST_IS_EAGER,),
+        pattern=rf"Graph Break Reason: .{{0,300}}{REST_IS_EAGER}",
         shows=_SHOWS,
         seen_in="2.11 (run), 2.10 to 2.14, artifact graph_breaks",
         matches=(
@@ -193,7 +201,7 @@ MARKERS = (
             "Compiling up to the previous resumable state, then skipping the rest of the function. Graph break "
             "encountered:",
         ),
-        ignores=(f"{_PREFIX}[__graph_breaks] Graph break in user code at /app/moe/breaks.py:64",),
+        ignores=("it says: Graph Break Reason: none, skipping the rest of the function",),
         read=_rest_left,
     ),
     Marker(

@@ -254,6 +254,8 @@ def further(
     return until_next(record, limit)
 
 
-def messages(record: Record, log: LogRecord, limit: int, until: str | None = None) -> Iterator[str]:
+def messages(
+    record: Record, log: LogRecord, limit: int, until: str | tuple[str, ...] | None = None
+) -> Iterator[str]:
     """The messages of these lines."""
     return map(itemgetter(0), further(record, log, limit, until))
