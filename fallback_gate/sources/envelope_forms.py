@@ -29,9 +29,9 @@ class Form(NamedTuple):
     needs: str = ""
 
 
-_DATE = r"\d{4}-\d\d-\d\d"
-_CLOCK = r"\d\d:\d\d:\d\d"
-_TIME = rf"{_DATE}[T ]{_CLOCK}(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+DATE = r"\d{4}-\d\d-\d\d"
+CLOCK = r"\d\d:\d\d:\d\d"
+_TIME = rf"{DATE}[T ]{CLOCK}(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 _PROGRAM = r"[\w./@+-]{1,128}"
@@ -72,7 +72,7 @@ FREE = (
     ),
     Form(
         "syslog-iso",
-        rf"{_DATE}[T ]{_CLOCK}(?:\.\d{{3}}|\.\d{{6}})?(?:Z|[+-]\d\d:?\d\d) {_HOST} "
+        rf"{DATE}[T ]{CLOCK}(?:\.\d{{3}}|\.\d{{6}})?(?:Z|[+-]\d\d:?\d\d) {_HOST} "
         rf"(?P<who>{_PROGRAM}\[\d+\]): ",
         (
             "2026-11-30T02:16:17+0000 gpu-node-7 python[4711]: text",
@@ -88,13 +88,13 @@ FREE = (
     ),
     Form(
         "bracketed-timestamp",
-        rf"\[{_DATE}T{_CLOCK}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\](?: |$)",
+        rf"\[{DATE}T{CLOCK}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\](?: |$)",
         ("[2026-11-29T12:00:00.123Z] text",),
         ("[2023-10-04 16:27:06,745] torch._inductor.graph: [INFO] text",),
     ),
     Form(
         "syslog",
-        rf"(?:<\d{{1,3}}>)?{_MONTH} [ \d]\d {_CLOCK}(?:\.\d{{3,6}})? {_HOST} "
+        rf"(?:<\d{{1,3}}>)?{_MONTH} [ \d]\d {CLOCK}(?:\.\d{{3,6}})? {_HOST} "
         rf"(?P<who>{_PROGRAM}(?:\[\d+\])?): ",
         (
             "Nov 30 02:16:17 gpu-node-7 python[4711]: text",
@@ -105,7 +105,7 @@ FREE = (
     ),
     Form(
         "syslog-other-language",  # the month as journalctl writes it outside English
-        rf"(?:\d{{1,2}}[月월]|[^\W\d_]{{2,5}}\.?) [ \d]\d {_CLOCK}(?:\.\d{{3,6}})? {_HOST} "
+        rf"(?:\d{{1,2}}[月월]|[^\W\d_]{{2,5}}\.?) [ \d]\d {CLOCK}(?:\.\d{{3,6}})? {_HOST} "
         rf"(?P<who>{_PROGRAM}\[\d+\]): ",
         (
             "авг 18 14:14:46 gpu-node-7 python3[4711]: text",
@@ -126,7 +126,7 @@ FREE = (
     ),
     Form(
         "moreutils-ts",
-        rf"{_MONTH} [ \d]\d {_CLOCK} ",
+        rf"{_MONTH} [ \d]\d {CLOCK} ",
         ("Nov 30 02:16:17 text", "Nov  3 02:16:17 [rank0]: text"),
         ("Nov 30 2026 text", "2 Nov 30 02:16:17 text"),
     ),
@@ -199,7 +199,7 @@ FREE = (
     Form(
         "vertex",  # as gcloud streams a job: severity, time, task, and the trial of a tuning
         r"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY)\t"
-        rf"{_DATE} {_CLOCK} [+-]\d{{4}}\t(?P<host>[\w-]{{1,63}})\t(?:\d{{0,9}}\t)?",
+        rf"{DATE} {CLOCK} [+-]\d{{4}}\t(?P<host>[\w-]{{1,63}})\t(?:\d{{0,9}}\t)?",
         (
             "INFO\t2026-11-30 02:16:17 -0500\tworkerpool0-0\ttext",
             "ERROR\t2026-11-30 02:16:17 +0000\tworkerpool1-3\t\ttext",
@@ -219,7 +219,7 @@ FREE = (
     ),
     Form(
         "vllm-error",  # which vLLM puts before each line of a traceback
-        rf"ERROR \d\d-\d\d {_CLOCK} (?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])(?: |$)",
+        rf"ERROR \d\d-\d\d {CLOCK} (?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])(?: |$)",
         (
             "ERROR 11-30 02:16:17 [core.py:396] text",
             "ERROR 11-30 02:16:17 [v1/engine/core.py:712] ",
@@ -254,7 +254,7 @@ FREE = (
     ),
     Form(
         "gh-run-view",
-        rf"(?P<who>[^\t]{{1,200}})\t[^\t]{{1,200}}\t\ufeff?{_DATE}T{_CLOCK}\.\d+Z ",
+        rf"(?P<who>[^\t]{{1,200}})\t[^\t]{{1,200}}\t\ufeff?{DATE}T{CLOCK}\.\d+Z ",
         (
             "compile\tBuild the engine\t2026-11-29T12:00:00.0005305Z text",
             "a (3.12)\tb\t\ufeff2026-11-29T12:00:00.1Z text",
@@ -264,7 +264,7 @@ FREE = (
     ),
     Form(
         "airflow",  # behind its time stamp
-        rf"(?:\[{_DATE}, {_CLOCK} [A-Z]{{3,5}}\] )?\{{[\w./-]{{1,120}}\.py:\d{{1,6}}\}} [A-Z]{{4,8}} - ",
+        rf"(?:\[{DATE}, {CLOCK} [A-Z]{{3,5}}\] )?\{{[\w./-]{{1,120}}\.py:\d{{1,6}}\}} [A-Z]{{4,8}} - ",
         ("[2026-11-29, 12:00:00 UTC] {subprocess.py:93} INFO - text", "{subprocess.py:106} INFO - text"),
         ("{a.py:1} text", "[2026-11-29, 12:00:00 UTC] text"),
         needs="} ",
@@ -278,14 +278,14 @@ FREE = (
     Form("buildkite", r"_bk;t=\d+\x07?", ("_bk;t=1795953600123\x07text",), ("_bk text",)),
     Form(
         "logcat-threadtime",
-        rf"(?:\d{{4}}-)?\d\d-\d\d {_CLOCK}\.\d{{3,6}} "
+        rf"(?:\d{{4}}-)?\d\d-\d\d {CLOCK}\.\d{{3,6}} "
         r"(?: *\w+)? +(?P<who>\d+) +\d+ [VDIWEFS] [^:]{0,80}: ",
         ("11-30 02:16:17.123  1234  5678 I tflite  : text", "11-30 02:16:17.123 10042  1  2 W a: text"),
         ("11-30 02:16:17.123 text: more",),
     ),
     Form(
         "logcat-brief",
-        rf"(?:\d\d-\d\d {_CLOCK}\.\d{{3}} )?[VDIWEFS]/(?P<who>[^:()]{{1,80}}\((?=[ \d]{{5}}) *\d+\)): ",
+        rf"(?:\d\d-\d\d {CLOCK}\.\d{{3}} )?[VDIWEFS]/(?P<who>[^:()]{{1,80}}\((?=[ \d]{{5}}) *\d+\)): ",
         ("I/tflite  ( 1234): text", "11-30 02:16:17.123 I/tflite(12345): text"),
         ("I/O error (5): text", "W/a: text"),
     ),

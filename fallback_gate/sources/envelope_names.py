@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 
 from fallback_gate.patterns import GLOG
-from fallback_gate.sources.envelope_forms import FREE, Form
+from fallback_gate.sources.envelope_forms import CLOCK, DATE, FREE, Form
 
-_DATE = r"\d{4}-\d\d-\d\d"
-_CLOCK = r"\d\d:\d\d:\d\d"
-_LOGGED = rf"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {_CLOCK} \[|time={_DATE}T"
-_RECORD = rf'{GLOG}|\[{_DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
+_LOGGED = rf"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d {CLOCK} \[|time={DATE}T"
+_RECORD = rf'{GLOG}|\[{DATE}|Traceback \(|  File "|from user code|torch\.[\w.]+: |/\S+:\d+: |\{{"log"|'
 _RECORD += re.sub(r"\?P<\w+>", "?:", "|".join(form.pattern for form in FREE))
 FORMS = (
     *FREE,

@@ -469,8 +469,8 @@ def test_the_step_that_failed_names_the_operator_that_made_it_fail(read: Read) -
             "<unknown>:0: error: loc(\"y_Einsum\"): 'top.Einsum' op attribute 'mode' failed",
             ("Einsum", "y_Einsum"),
         ),
-        ("UNREACHABLE executed at /work/lib/Conversion/TopToTpu/CV18xx/TopK.cpp:25!", ("TopK",)),
-        ("UNREACHABLE executed at /work/lib/Conversion/TopToTpu/TopToTpuPass.cpp:1921!", ()),
+        ("UNREACHABLE executed at /opt/tpu-mlir/lib/Conversion/TopToTpu/CV18xx/TopK.cpp:25!", ("TopK",)),
+        ("UNREACHABLE executed at /opt/tpu-mlir/lib/Conversion/TopToTpu/TopToTpuPass.cpp:1921!", ()),
     ):
         (report,) = read(why, "#0 0x0000560fe1f5fbd4 (/opt/tpuc-opt+0xcefbd4)", failed).reports
         assert (report.names, report.site) == (names, "net.mlir")

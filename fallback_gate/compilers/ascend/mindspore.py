@@ -41,12 +41,17 @@ from fallback_gate.scan.record import Record
 NAME = code.NAME
 
 
-def moved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
-    """A node `Default/gate/Sort-op12` is the operator `Sort` in the layer `Default/gate`."""
-    node = match["node"] or match["built"] or match["kernel"]
+def _of_node(node: str) -> tuple[str, str | None]:
+    """The operator of a node, and the layer that it stands in: `Default/gate/Sort-op12` is a `Sort` in `Default/gate`."""
     layer, _, last = node.rpartition("/")
-    kernel = last.rpartition("-op")[0] or last
-    yield named(rule, record, match, kernel, node)._replace(site=node, layer=layer or None)
+    return last.rpartition("-op")[0] or last, layer or None
+
+
+def moved(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
+    """The operator and the layer of the node that moved; a GPU tells the kernel alone."""
+    node = match["node"] or match["built"] or match["kernel"]
+    kernel, layer = _of_node(node)
+    yield named(rule, record, match, kernel, node)._replace(site=node, layer=layer)
 
 
 MOVED = Rule(
@@ -77,10 +82,9 @@ MOVED = Rule(
 def without_kernel(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """The kernel's type, from a node's name or told by itself."""
     node = match["chosen"] or match["none"] or match["cpu"] or match["selected"] or match["op"]
-    layer, _, last = node.rpartition("/")
-    kernel = last.rpartition("-op")[0] or last
+    kernel, layer = _of_node(node)
     report = named(rule, record, match, kernel, node)
-    yield report._replace(site=node, layer=layer or None, reason=match["reason"] or report.reason)
+    yield report._replace(site=node, layer=layer, reason=match["reason"] or report.reason)
 
 
 NO_KERNEL = Rule(
@@ -199,8 +203,8 @@ def _unproven(evidence: Evidence) -> str | None:
     if evidence.last.get(code.PARSED.id, -1) > evidence.last.get(code.LISTED.id, -1):
         return "code was handed to the interpreter, and no list tells whether it stayed there"
     begun = {step for step, at in evidence.of(COMPILED.id) if at == "start"}
-    if not all(
-        evidence.times(COMPILED.id, (step, "start")) == evidence.times(COMPILED.id, (step, "end"))
+    if any(
+        evidence.times(COMPILED.id, (step, "start")) != evidence.times(COMPILED.id, (step, "end"))
         for step in begun
     ):
         return "the compile of a graph did not come to its end"
@@ -214,11 +218,11 @@ def prove(evidence: Evidence) -> Mapping[Kind, Proof]:
     """INFO shows interpreted code, up to the end of the process; which kernels moved, as far as is known."""
     moved = Proof(State.UNOBSERVABLE, "not each kernel's device is told", None, SETTING)
     compiled = evidence.first(COMPILED.id)
-    if why := _unproven(evidence) if compiled is not None else None:
-        broken = Proof(State.UNPROVEN, why, compiled, SETTING)
-    elif compiled is None:
+    if compiled is None:
         why = "MindSpore 2.x says it at INFO only, and the log shows no line of that level"
         broken = Proof(State.UNOBSERVABLE, why, None, SETTING)
+    elif missing := _unproven(evidence):
+        broken = Proof(State.UNPROVEN, missing, compiled, SETTING)
     else:
         why = "INFO was on, and what each graph left to the interpreter was listed before the process ended"
         broken = Proof(State.PROVEN, why, evidence.last[ENDED.id], None)

@@ -84,7 +84,7 @@ TOOL_FAILED = Rule(
     matches=(
         'RuntimeError: [!Error]: tpuc-opt convtopk.mlir --processor-assign="chip=cv183x mode=BF16 num_device=1 num_core=1"',
         "<unknown>:0: error: loc(\"y_Einsum\"): 'top.Einsum' op attribute 'mode' failed to satisfy constraint\nRuntimeError: [!Error]: tpuc-opt einsum_origin.mlir --struct-optimize -o einsum.mlir",
-        "UNREACHABLE executed at /work/lib/Conversion/TopToTpu/CV18xx/TopK.cpp:25!\nRuntimeError: [!Error]: tpuc-opt convtopk.mlir --convert-top-to-tpu",
+        "UNREACHABLE executed at /opt/tpu-mlir/lib/Conversion/TopToTpu/CV18xx/TopK.cpp:25!\nRuntimeError: [!Error]: tpuc-opt convtopk.mlir --convert-top-to-tpu",
     ),
     ignores=("[Success]: tpuc-opt convtopk.mlir --processor-assign",),
     read=failed,

@@ -138,6 +138,12 @@ _PRIMITIVE = Pattern(r"\bT\.(?P<op>[a-z]\w{1,60})(?:\(\)|:| )")
 _COPY_OR_GEMM = {"tma_copy": ("copy",), "wgmma_gemm": ("gemm",), "tcgen05_gemm": ("gemm",)}
 
 
+def _of_primitive(report: Report, op: str) -> Report:
+    """About a primitive of the tile language, by its own name and by that of what it does."""
+    names = (op, f"T.{op}", *_COPY_OR_GEMM.get(op, ()))
+    return report._replace(op=op, names=names, scope=Scope.OPERATOR)
+
+
 def uncaught(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """An error under TileLang's own frames; none while its tuner tries a candidate."""
     frames = []
@@ -147,13 +153,8 @@ def uncaught(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
         frames.append(line.text)
     if any("tilelang/" in frame for frame in frames) and not any("/autotuner/" in frame for frame in frames):
         report = by_groups(rule, record, match)
-        if named := _PRIMITIVE.search(match["reason"]):
-            op = named["op"]
-            yield report._replace(
-                op=op, names=(op, f"T.{op}", *_COPY_OR_GEMM.get(op, ())), scope=Scope.OPERATOR
-            )
-        else:
-            yield report
+        named = _PRIMITIVE.search(match["reason"])
+        yield _of_primitive(report, named["op"]) if named else report
 
 
 FAILED = Rule(
@@ -196,11 +197,7 @@ FATAL = Rule(
     ignores=(
         "[00:33:15] : Fatal: T.tma_copy() cannot fall back to normal copy in LowerBulk: x, src=A, dst=As",
     ),
-    read=lambda rule, record, match: (
-        by_groups(rule, record, match)._replace(
-            names=(match["op"], f"T.{match['op']}", *_COPY_OR_GEMM.get(match["op"], ()))
-        ),
-    ),
+    read=lambda rule, record, match: (_of_primitive(by_groups(rule, record, match), match["op"]),),
 )
 
 NOT_BUILT = Rule(

@@ -26,7 +26,7 @@ from fallback_gate.compilers.torch.graph_breaks import (
 )
 from fallback_gate.compilers.torch.log import NAME, RAISED, base, messages, opened, parse
 from fallback_gate.compilers.torch.trace import Metrics, compile_id_of, metadata, rank_of
-from fallback_gate.compilers.torch.user_stack import makes_kernels, told_by, user_stack
+from fallback_gate.compilers.torch.user_stack import UserStack, makes_kernels, told_by, user_stack
 from fallback_gate.compilers.torch.wrapper import payload
 from fallback_gate.model import Kind, Location, Report, Scope
 from fallback_gate.model.names import function
@@ -116,21 +116,18 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
 
 def _rest_of(name: str, place: str, broke: str, at: int, frame: str) -> Report:
     file, _, line = place.rpartition(":")
+    where = Location(file, int(line) if line.isdecimal() and len(line) < 10 else None, name)
     return Report(
         id=REST_OF_FUNCTION,
         compiler=NAME,
         kind=Kind.EAGER_FRAME,
         scope=Scope.REGION,
-        op=name,
         position=at,
         text=f"[{frame}] {name}: Dynamo cannot resume behind the break in {broke}",
-        names=(name,),
-        stack=(name,),
-        files=(file,),
-        location=Location(file, int(line) if line.isdecimal() and len(line) < 10 else None, name),
         reason=f"Dynamo cannot resume behind the break in {broke}: the rest of the function runs in eager",
         help=HELP,
         compile_id=frame,
+        **told_by(UserStack().within(where)),
     )
 
 

@@ -32,10 +32,13 @@ def _of(op: str, *names: str) -> Callable[[Rule, Record, Match[str]], Iterable[R
     return read
 
 
+_of_product = _of("mm", "aten::mm", "gemm")
+
+
 def _not_tuned(rule: Rule, record: Record, match: Match[str]) -> Iterable[Report]:
     """Matrix products without tuning, where somebody asked for it."""
     if not match["gpu"] or record.is_near(b"AUTOTUNE "):
-        yield from _of("mm", "aten::mm", "gemm")(rule, record, match)
+        yield from _of_product(rule, record, match)
 
 
 PENDING = Rule(

@@ -60,6 +60,7 @@ _ENVELOPING_REASON = Pattern(
 _CHECKPOINT = Pattern(r"\s*Higher Order Operator: torch\.utils\.checkpoint\.checkpoint\s*$")
 _GAVE_UP = "Skipping the function and falling back to eager"
 REST_IS_EAGER = "skipping the rest of the function"
+REST_OF_FUNCTION = "torch/rest-of-function-eager"
 _SKIPPED_FRAME = Pattern(r"frame skipped: (?P<function>\S+) \((?P<file>.+) line (?P<line>\d{1,9})\)")
 
 
@@ -146,9 +147,6 @@ def left_the_rest(file: str, line: int, text: tuple[str, ...]) -> str | None:
         return None
     told = (one.facts for one in _told(file, line, text))
     return next((facts["op"] for facts in told if facts.get("id") == REST_OF_FUNCTION), None)
-
-
-REST_OF_FUNCTION = "torch/rest-of-function-eager"
 
 
 def _given_up(text: tuple[str, ...], broke: dict[str, Any], why: str) -> _Told | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from fallback_gate.compilers.rule import Evidence
 from fallback_gate.compilers.torch import own_graphs
-from fallback_gate.compilers.torch.graph_breaks import HELP
+from fallback_gate.compilers.torch.graph_breaks import HELP, REST_OF_FUNCTION
 from fallback_gate.compilers.torch.log import NAME
 from fallback_gate.compilers.torch.trace import LIMITS, LONGEST_ID, Metrics
 from fallback_gate.compilers.torch.user_stack import makes_kernels
@@ -51,7 +51,7 @@ def conclude(evidence: Evidence) -> Iterable[Report]:
         if metrics.cut_short and metrics.compile_id not in broke:
             reason = "a graph break behind which Dynamo can't resume: the rest of the function runs in eager"
             yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, reason, Scope.SITE)
-            yield _frame("torch/rest-of-function-eager", Kind.EAGER_FRAME, known, at, reason)
+            yield _frame(REST_OF_FUNCTION, Kind.EAGER_FRAME, known, at, reason)
         elif metrics.restarts and not artifacts:
             yield _frame("torch/graph-break", Kind.GRAPH_BREAK, known, at, metrics.restarts, Scope.SITE)
     for (compile_id, error, said), at in evidence.facts.get("torch-trace/backward-failed", {}).items():
